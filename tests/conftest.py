@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from toolpulse import _guard
+
+# A slow machine is no defect of a test, so neither profile looks at the clock. Both are derandomized: the same commit
+# gives the same verdict. `explore` is for looking further by hand.
+settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
+settings.register_profile("explore", settings.get_profile("default"), max_examples=2000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def swallowed(request, monkeypatch):
+    """Raise at the end of a test what the guard swallowed in it; tests marked ``swallows`` keep production's report."""
+    if request.node.get_closest_marker("swallows"):
+        yield []
+        return
+    errors: list[Exception] = []
+    monkeypatch.setattr(_guard, "report", lambda place, error, first: errors.append(_noted(error, place)))
+    yield errors
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ExceptionGroup("swallowed during the test", errors)
+
+
+def _noted(error: Exception, place: str) -> Exception:
+    error.add_note(f"swallowed by the guard while {place}")
+    return error

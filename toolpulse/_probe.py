@@ -1,0 +1,172 @@
+"""Between the decorator and a monitor: what one watched tool's calls are reported to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from toolpulse._keys import KeyOf, key_of
+from toolpulse._switch import switch
+from toolpulse.errors import ConfigurationError, DecorationError, DriftError
+from toolpulse.watch import Outcome, decorate
+
+if TYPE_CHECKING:
+    from toolpulse._settings import Settings
+    from toolpulse._track import Track
+    from toolpulse.stream import StreamRecord
+
+OPTIONS: Final = ("tool", "key", "consumers", "maps", "records", "limits", "unwrap", "on_drift")
+
+NO_KEY: Final = "(no key)"
+"""Of calls whose key could not be told."""
+
+
+class Recorder(Protocol):
+    """What a probe needs of a monitor."""
+
+    def settings_for(self, options: dict[str, Any]) -> Settings: ...
+
+    def track(self, tool: str, key: str, settings: Settings) -> Track: ...
+
+    def take(self, track: Track, settings: Settings, response: object) -> None: ...
+
+    def count_error(self, track: Track, kind: str) -> None: ...
+
+    def stream(self, track: Track, settings: Settings) -> StreamRecord: ...
+
+    def end_stream(
+        self, track: Track, settings: Settings, record: StreamRecord, outcome: Outcome, error: BaseException | None
+    ) -> None: ...
+
+    def failed(self, place: str, error: Exception) -> None: ...
+
+
+class Source(Protocol):
+    """Where a probe finds its monitor."""
+
+    def monitor(self) -> Recorder:
+        """The monitor to report to now."""
+
+    def check(self, options: dict[str, Any]) -> None:
+        """Raise ConfigurationError for options that no monitor, or not the present one, can follow."""
+
+
+def decorator(target: Any, options: dict[str, Any], source: Source, owner: object) -> Any:
+    """The watched target, or a decorator where no target is given. Raises at once for what is wrong."""
+    unknown = sorted(options.keys() - set(OPTIONS))
+    if unknown:
+        raise TypeError(f"watch() has no option {unknown[0]!r}; it has {', '.join(OPTIONS)}")
+    if isinstance(target, str):
+        raise DecorationError(f"watch({target!r}): a name is given as watch(tool={target!r})")
+    if target is not None and options:
+        raise DecorationError("watch() takes a target or options: write watch(...)(target)")
+    name = options.get("tool")
+    if name is not None and (not isinstance(name, str) or not name):
+        raise ConfigurationError(f"tool must be a string that is not empty, not {name!r}")
+    source.check(options)
+
+    def decorated(inner: Any) -> Any:
+        return decorate(inner, lambda function, found: ToolProbe(source, name or found, options, function), owner)
+
+    return decorated if target is None else decorated(target)
+
+
+class ToolProbe:
+    """Takes what a watched tool's calls give, and hands it to the monitor of the moment."""
+
+    __slots__ = ("_key_of", "_monitor", "_options", "_settings", "_source", "_tool")
+
+    def __init__(self, source: Source, tool: str, options: dict[str, Any], function: Any) -> None:
+        self._source = source
+        self._tool = tool
+        self._options = options
+        self._key_of: KeyOf | None = key_of(options.get("key"), function)
+        self._monitor: Recorder | None = None
+        self._settings: Settings | None = None
+
+    def _bind(self) -> tuple[Recorder, Settings]:
+        monitor = self._source.monitor()
+        if monitor is not self._monitor or self._settings is None:
+            try:
+                self._settings = monitor.settings_for(self._options)
+            except ConfigurationError as error:
+                # a monitor configured after decoration may not have a consumer of that name: its own are asked then
+                monitor.failed(f"setting up {self._tool}", error)
+                self._settings = monitor.settings_for({**self._options, "consumers": ()})
+            self._monitor = monitor
+        return monitor, self._settings
+
+    def _at(self, monitor: Recorder, settings: Settings, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Track:
+        if self._key_of is None:
+            return monitor.track(self._tool, "", settings)
+        try:
+            key = self._key_of(args, kwargs)
+        except Exception as error:  # noqa: BLE001 - the caller's own key function, or arguments that do not fit
+            monitor.failed("telling the key of a call", error)
+            key = NO_KEY
+        return monitor.track(self._tool, key, settings)
+
+    def returned(self, response: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Count the response of a call that ended. Raises DriftError where that was asked for."""
+        if not switch.on:
+            return
+        monitor = self._source.monitor()
+        try:
+            monitor, settings = self._bind()
+            monitor.take(self._at(monitor, settings, args, kwargs), settings, response)
+        except DriftError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the tool must not notice
+            monitor.failed("reporting a response", error)
+
+    def raised(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Count a call that failed, by the type of its exception only."""
+        if not switch.on:
+            return
+        monitor = self._source.monitor()
+        try:
+            monitor, settings = self._bind()
+            monitor.count_error(self._at(monitor, settings, args, kwargs), type(error).__qualname__)
+        except Exception as failure:  # noqa: BLE001 - the tool must not notice
+            monitor.failed("reporting an error", failure)
+
+    def stream(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolStream:
+        """Open the record of a stream."""
+        monitor = self._source.monitor()
+        try:
+            monitor, settings = self._bind()
+            track = self._at(monitor, settings, args, kwargs)
+            return ToolStream(monitor, settings, track)
+        except Exception as error:  # noqa: BLE001 - the tool must not notice
+            monitor.failed("opening a stream", error)
+            return ToolStream(monitor, None, None)
+
+
+class ToolStream:
+    """One stream of a watched tool; without a track it takes nothing."""
+
+    __slots__ = ("_monitor", "_record", "_settings", "_track")
+
+    def __init__(self, monitor: Recorder, settings: Settings | None, track: Track | None) -> None:
+        self._monitor = monitor
+        self._settings = settings
+        self._track = track
+        self._record = monitor.stream(track, settings) if track is not None and settings is not None else None
+
+    def item(self, value: object) -> None:
+        """Reduce an item as it passes."""
+        if switch.on and self._record is not None:
+            try:
+                self._record.add(value)
+            except Exception as error:  # noqa: BLE001 - the tool must not notice
+                self._monitor.failed("observing an item", error)
+
+    def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
+        """Count the stream. Raises DriftError where that was asked for."""
+        if not switch.on or self._track is None or self._settings is None or self._record is None:
+            return
+        try:
+            self._monitor.end_stream(self._track, self._settings, self._record, outcome, error)
+        except DriftError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - the tool must not notice
+            self._monitor.failed("ending a stream", failure)

@@ -1,0 +1,347 @@
+"""Baselines made to be committed: learn from responses, check others against them, save and load as JSON.
+
+A baseline learned here is *sealed*: what it learned is taken as complete, and checking teaches it nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from toolpulse._shapes import Shape, shape_from_normal
+from toolpulse.canonical import load_strict
+from toolpulse.consumer import DEFAULT, Consumer, Finding
+from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.judge import Judgement, judge
+from toolpulse.maps import MapDecision, map_paths, settle
+from toolpulse.paths import Path, format_path, parse_path
+from toolpulse.profile import Profile, Sightings, fold
+from toolpulse.risk import Risk, worst
+from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation, Truncation, Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SCHEMA: Final = 1
+"""The version of the baseline file."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A distinct shape: how often it was seen, first and last at which ordinal, and how it was encoded."""
+
+    shape: Shape
+    count: int
+    first: int
+    last: int
+    encoding: str = "native"
+    cuts: frozenset[Path] = frozenset()
+    """The paths where a walk over it stopped short."""
+
+    @property
+    def sightings(self) -> Sightings:
+        """Count, first and last as the profile folds them."""
+        return Sightings(self.count, self.first, self.last)
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What a set of responses means against a baseline."""
+
+    risk: Risk
+    """The worst of the findings; ``quiet`` without any."""
+    findings: tuple[Finding, ...]
+    """None of them quiet, without repeats, worst first."""
+    truncations: tuple[Truncation, ...]
+    """Where the responses were not looked at in full."""
+    responses: int = 0
+    errors: int = 0
+    """Results that said they were errors; they are never compared with the baseline."""
+
+
+class Baseline:
+    """Distinct shapes with counts, the maps they showed, and the settings they were learned with. Immutable."""
+
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        *,
+        maps_learned: tuple[MapDecision, ...] = (),
+        consumers: Sequence[Consumer] = (),
+        limits: Limits = DEFAULT_LIMITS,
+        maps: Sequence[str] = (),
+        records: Sequence[str] = (),
+        unwrap: str = "none",
+    ) -> None:
+        self.rows = tuple(sorted(rows, key=lambda row: (row.shape.fingerprint, row.encoding)))
+        self.maps_learned = maps_learned
+        self.consumers = tuple(consumers)
+        self.unwrap = unwrap
+        names = [consumer.name for consumer in self.consumers]
+        if len(set(names)) < len(names):
+            raise ConfigurationError(f"consumers: two are named {max(names, key=names.count)}")
+        walker = Walker(limits, maps, records)
+        beside = map_paths(row.shape for row in self.rows)
+        self._walker = walker.with_maps(frozenset(d.path for d in maps_learned), beside)
+
+    @property
+    def limits(self) -> Limits:
+        """How much of a response is looked at."""
+        return self._walker.limits
+
+    @property
+    def walker(self) -> Walker:
+        """The walk that reads responses as this baseline does."""
+        return self._walker
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The evidence per path."""
+        return fold((row.shape, row.sightings, row.encoding, row.cuts) for row in self.rows)
+
+    @property
+    def observations(self) -> int:
+        """How many responses it learned from."""
+        return sum(row.count for row in self.rows)
+
+    @classmethod
+    def learn(
+        cls,
+        responses: Iterable[object],
+        *,
+        consumers: Sequence[Consumer] = (),
+        limits: Limits = DEFAULT_LIMITS,
+        maps: Sequence[str] = (),
+        records: Sequence[str] = (),
+        unwrap: str = "none",
+    ) -> Baseline:
+        """Learn a sealed baseline from responses, in order.
+
+        ``unwrap="auto"`` looks through envelopes; results flagged as errors are left out. Raises InputError where
+        no response is left to learn from, ConfigurationError for a bad setting.
+        """
+        walker = Walker(limits, maps, records)
+        rows = _tally(walker.observe(response, unwrap) for response in responses)
+        if not rows:
+            raise InputError("nothing to learn from: no response that is not an error")
+        shapes, decisions = settle([(row.shape, row.count) for row in rows], walker.is_record, walker.limits.shapes)
+        rewritten = (msgspec.structs.replace(row, shape=s) for row, s in zip(rows, shapes, strict=True))
+        return cls(
+            _joined(rewritten),
+            maps_learned=decisions,
+            consumers=consumers,
+            limits=limits,
+            maps=maps,
+            records=records,
+            unwrap=unwrap,
+        )
+
+    def observe(self, response: object) -> Observation:
+        """Reduce a response the way this baseline's responses were."""
+        return self._walker.observe(response, self.unwrap)
+
+    def judge(self, seen: Observation, consumers: Sequence[Consumer] = ()) -> Judgement:
+        """Judge one observation for some consumers; for this baseline's, or the default one, without any."""
+        return judge(
+            self.profile,
+            seen.shape,
+            tuple(consumers) or self.consumers,
+            encoding=seen.encoding,
+            cuts=cut_paths(seen.truncations),
+            shapes=self.limits.shapes,
+        )
+
+    def check(self, responses: Iterable[object], *, consumer: Consumer | str | None = None) -> Verdict:
+        """Judge responses against this baseline; nothing is taught.
+
+        ``consumer``: a Consumer, or the name of one of the baseline's; None stands for all of the baseline's, or the
+        default one where it has none. Raises ConfigurationError for a name it does not have.
+        """
+        consumers = self._consumers(consumer)
+        judged: dict[Observation, Judgement | None] = {}
+        total = errors = 0
+        for response in responses:
+            seen = self.observe(response)
+            total += 1
+            errors += seen.outcome == "error"
+            if seen not in judged:
+                judged[seen] = self.judge(seen, consumers) if seen.outcome != "error" else None
+        found = {_identity(f): f for j in judged.values() if j is not None for f in j.findings}
+        findings = tuple(sorted(found.values(), key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
+        cuts = tuple(sorted({cut for seen in judged for cut in seen.truncations}))
+        return Verdict(worst(f.risk for f in findings), findings, cuts, total, errors)
+
+    def _consumers(self, consumer: Consumer | str | None) -> tuple[Consumer, ...]:
+        if isinstance(consumer, Consumer):
+            return (consumer,)
+        if consumer is None:
+            return self.consumers or (DEFAULT,)
+        named = tuple(one for one in self.consumers if one.name == consumer)
+        if not named:
+            known = ", ".join(one.name for one in self.consumers) or "none"
+            raise ConfigurationError(f"consumer: {consumer!r} is not one of the baseline's ({known})")
+        return named
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the baseline as sorted JSON, one line a fact; the file is replaced whole or not at all."""
+        target = FilePath(path)
+        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            draft.write_bytes(self.to_json())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Baseline:
+        """Read a saved baseline. Raises InputError naming the file and what is wrong with it."""
+        try:
+            data = FilePath(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"{os.fspath(path)}: {error.strerror or type(error).__name__}") from None
+        try:
+            return cls.from_json(data)
+        except InputError as error:
+            raise InputError(f"{os.fspath(path)}: {error}") from None
+
+    def to_json(self) -> bytes:
+        """The baseline as the bytes of its file."""
+        stored = _Stored(
+            schema=SCHEMA,
+            unwrap=self.unwrap,
+            limits=self.limits,
+            maps=sorted(self._walker.maps),
+            records=sorted(self._walker.records),
+            maps_learned=[_StoredMap.of(decision) for decision in self.maps_learned],
+            consumers=[consumer.plain() for consumer in self.consumers],
+            rows=[_StoredRow.of(row) for row in self.rows],
+        )
+        return msgspec.json.format(msgspec.json.encode(stored, order="sorted"), indent=1) + b"\n"
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Baseline:
+        """Read the bytes of a baseline file. Raises InputError saying what is wrong."""
+        plain = load_strict(data)
+        check_schema(plain, SCHEMA, "baseline")
+        try:
+            stored = msgspec.convert(plain, _Stored)
+            return cls(
+                [row.row() for row in stored.rows],
+                maps_learned=tuple(found.decision() for found in stored.maps_learned),
+                consumers=[Consumer(**settings) for settings in stored.consumers],
+                limits=stored.limits,
+                maps=stored.maps,
+                records=stored.records,
+                unwrap=stored.unwrap,
+            )
+        except (msgspec.ValidationError, ValueError, TypeError, RecursionError) as error:
+            raise InputError(f"not a baseline: {error}") from None
+
+
+def check_schema(plain: object, supported: int, what: str) -> None:
+    """Check a persisted object's ``schema`` in the order present, integer, supported. Raises InputError."""
+    if not isinstance(plain, dict):
+        raise InputError(f"not a {what}: a {type(plain).__name__} stands where an object should")
+    if "schema" not in plain:
+        raise InputError(f"not a {what}: schema is missing")
+    version = plain["schema"]
+    if type(version) is not int:
+        raise InputError(f"schema of the {what} must be a whole number, not {type(version).__name__}")
+    if version != supported:
+        raise InputError(f"schema {version} of the {what} is not supported; this version reads {supported}")
+
+
+def cut_paths(truncations: Iterable[Truncation]) -> frozenset[Path]:
+    """The paths of truncations, parsed."""
+    return frozenset(parse_path(cut.path) for cut in truncations)
+
+
+def _identity(finding: Finding) -> tuple[str, ...]:
+    return (finding.path, finding.rule_id, finding.before, finding.after, finding.risk, finding.consumer)
+
+
+def _tally(observations: Iterable[Observation]) -> list[Row]:
+    rows: dict[tuple[Shape, str], Row] = {}
+    ordinal = 0
+    for seen in observations:
+        if seen.outcome == "error":
+            continue
+        ordinal += 1
+        new = Row(seen.shape, 1, ordinal, ordinal, seen.encoding, cut_paths(seen.truncations))
+        key = (seen.shape, seen.encoding)
+        rows[key] = join(rows[key], new) if key in rows else new
+    return list(rows.values())
+
+
+def _joined(rows: Iterable[Row]) -> list[Row]:
+    found: dict[tuple[Shape, str], Row] = {}
+    for row in rows:
+        key = (row.shape, row.encoding)
+        found[key] = join(found[key], row) if key in found else row
+    return list(found.values())
+
+
+def join(one: Row, other: Row) -> Row:
+    """Two rows of the same shape and encoding as one."""
+    return Row(
+        one.shape,
+        one.count + other.count,
+        min(one.first, other.first),
+        max(one.last, other.last),
+        one.encoding,
+        one.cuts | other.cuts,
+    )
+
+
+class _StoredMap(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    observations: int
+    keys: int
+    largest: int
+    returning: int
+    single: int
+    forms: int
+
+    @classmethod
+    def of(cls, decision: MapDecision) -> _StoredMap:
+        return cls(format_path(decision.path), *(getattr(decision, name) for name in cls.__struct_fields__[1:]))
+
+    def decision(self) -> MapDecision:
+        return MapDecision(parse_path(self.path), *(getattr(self, name) for name in self.__struct_fields__[1:]))
+
+
+class _StoredRow(msgspec.Struct, forbid_unknown_fields=True):
+    fingerprint: str
+    shape: Any
+    count: int
+    first: int
+    last: int
+    encoding: str = "native"
+    cuts: list[str] = []
+
+    @classmethod
+    def of(cls, row: Row) -> _StoredRow:
+        cuts = sorted(map(format_path, row.cuts))
+        normal = msgspec.Raw(row.shape.text.encode("ascii"))
+        return cls(row.shape.fingerprint, normal, row.count, row.first, row.last, row.encoding, cuts)
+
+    def row(self) -> Row:
+        shape = shape_from_normal(self.shape)
+        if shape.fingerprint != self.fingerprint:
+            raise ValueError(f"row {self.fingerprint[:12]}: the shape does not have this fingerprint")
+        if not 1 <= self.count or not 1 <= self.first <= self.last:
+            raise ValueError(f"row {self.fingerprint[:12]}: count, first and last do not go together")
+        return Row(shape, self.count, self.first, self.last, self.encoding, frozenset(map(parse_path, self.cuts)))
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    schema: int
+    unwrap: str
+    limits: Limits
+    maps: list[str]
+    records: list[str]
+    maps_learned: list[_StoredMap]
+    consumers: list[dict[str, Any]]
+    rows: list[_StoredRow]

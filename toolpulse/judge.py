@@ -1,0 +1,58 @@
+"""The one judge: a live monitor and an offline baseline both call it, so that they cannot disagree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from toolpulse.consumer import DEFAULT, Consumer, Finding, findings
+from toolpulse.diff import Change, align, diff
+from toolpulse.patterns import explain
+from toolpulse.risk import TEACHES, Risk, worst
+
+if TYPE_CHECKING:
+    from toolpulse._shapes import Shape
+    from toolpulse.paths import Path
+    from toolpulse.profile import Profile
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What one observation means against what is known."""
+
+    shape: Shape
+    """The shape as the profile reads it: records that fit a known map are maps."""
+    changes: tuple[Change, ...]
+    findings: tuple[Finding, ...]
+    teaches: bool
+    """Whether the observation may teach: nobody finds more in it than an addition."""
+
+    @property
+    def risk(self) -> Risk:
+        """The worst of the findings."""
+        return worst(finding.risk for finding in self.findings)
+
+
+def judge(
+    profile: Profile,
+    shape: Shape,
+    consumers: tuple[Consumer, ...] = (),
+    *,
+    encoding: str = "native",
+    cuts: frozenset[Path] = frozenset(),
+    sealed: bool = True,
+    shapes: int = 20,
+) -> Judgement:
+    """Compare a shape with a profile and judge each difference for each consumer (without any, for the default one).
+
+    ``sealed``: the profile is complete, nothing of it is still being learned. ``shapes`` is the limit of member shapes
+    of the walk. Pure: equal arguments give equal judgements.
+    """
+    shape = align(profile, shape, shapes)
+    changes = diff(profile, shape, encoding=encoding, cuts=cuts, sealed=sealed)
+    if not changes:
+        return Judgement(shape, (), (), True)
+    changes = explain(changes, profile, shape)
+    found = findings(changes, consumers or (DEFAULT,), sealed=sealed)
+    held = any(finding.risk.is_news and finding.rule_id not in TEACHES for finding in found)
+    return Judgement(shape, changes, found, not held)

@@ -1,0 +1,264 @@
+"""Which objects are maps: objects whose keys are data.
+
+Two ways lead there. ``data_keys`` reads it off the keys of one object. ``learn`` reads it off the way keys come
+and go over many observations. Keys of a map are neither kept nor logged; a decision holds figures only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from toolpulse._shapes import Array, Map, Object, Shape, fewest
+from toolpulse.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+# A key longer than this is no identifier of any form below; it bounds the work of the expressions.
+_LONGEST_KEY = 512
+
+_DATA_KEY = re.compile(
+    r"""-?[0-9]+
+      | \{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?
+      | [0-9]{4}-[0-9]{2}(-[0-9]{2})?([T\ ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?
+      | [0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?
+      | (?=[a-f]*[0-9])[0-9a-f]{12,}
+      | [^@\s/]+@[^@\s/]+\.[^@\s/]+
+      | [a-z][a-z0-9+.-]*://\S+""",
+    re.VERBOSE | re.ASCII | re.IGNORECASE,
+)
+_STEM = re.compile(r"(?P<stem>[A-Za-z][A-Za-z_.:#/-]*)[0-9]{3,}", re.ASCII)
+_CODE = re.compile(r"[A-Z]{3}", re.ASCII)
+
+_MANY_KEYS = 3
+_FEW_STEMS = 3
+
+
+def data_keys(names: Sequence[str]) -> bool:
+    """Whether the keys of one object say by themselves that they are data.
+
+    All are integers, UUIDs, ISO dates or times, long hex (12 or more characters, at least one digit), e-mails or
+    URLs; or there are three or more, all of them one or a few stems followed by three or more digits
+    (``user_93117``), or codes of three capitals.
+    """
+    if not names:
+        return False
+    if all(_is_data(name) for name in names):
+        return True
+    if len(names) < _MANY_KEYS:
+        return False
+    stems = _stems(names)
+    return (stems is not None and len(stems) <= _FEW_STEMS) or all(_CODE.fullmatch(name) for name in names)
+
+
+def data_like(names: Sequence[str]) -> bool:
+    """Whether every key alone has the form of data; the weaker test, for an object met beside a map."""
+    return bool(names) and all(_is_data(name) or _STEM.fullmatch(name) or _CODE.fullmatch(name) for name in names)
+
+
+def _is_data(name: str) -> bool:
+    return len(name) <= _LONGEST_KEY and _DATA_KEY.fullmatch(name) is not None
+
+
+def _stems(names: Sequence[str]) -> set[str] | None:
+    found = set()
+    for name in names:
+        match = _STEM.fullmatch(name) if len(name) <= _LONGEST_KEY else None
+        if match is None:
+            return None
+        found.add(match["stem"])
+    return found
+
+
+class MapDecision(msgspec.Struct, frozen=True):
+    """A path that was learned to be a map, and the figures that said so. Decisions only grow."""
+
+    path: Path
+    observations: int
+    """How many observations showed an object here."""
+    keys: int
+    """How many different keys these had together."""
+    largest: int
+    """The size of the largest of them."""
+    returning: int
+    """How many keys were in 80% or more of the observations."""
+    single: int
+    """How many keys were in one observation only."""
+    forms: int
+    """How many different shapes the values had."""
+
+    @property
+    def why(self) -> str:
+        """The figures as one sentence."""
+        return (
+            f"over {self.observations} observations {self.keys} keys (at most {self.largest} at once), "
+            f"{self.returning} of them in most, {self.single} in one only; values of {self.forms} form"
+            f"{'' if self.forms == 1 else 's'}"
+        )
+
+
+# Figures of the learned-map rule; they were chosen on recorded calls and synthetic traffic.
+_OBSERVATIONS = 5
+_RETURNING_SHARE = 0.8
+_RETURNING_AT_MOST = 0.25
+_SINGLE_AT_LEAST = 0.25
+_UNION_AT_LEAST = 1.5
+_FORMS = 5
+_SAME_CONTAINERS = 5
+
+
+class _Keys:
+    """How keys came and went at one path: counts of keys, never kept beyond the decision."""
+
+    def __init__(self) -> None:
+        self.observations = 0
+        self.sizes = 0
+        self.largest = 0
+        self.counts: Counter[str] = Counter()
+        self.forms: Counter[Shape] = Counter()
+
+    def add(self, objects: Sequence[Object], count: int) -> None:
+        keys = {name for shape in objects for name in shape.names}
+        if not keys:
+            return
+        self.observations += count
+        self.sizes += len(keys) * count
+        self.largest = max(self.largest, len(keys))
+        for name in keys:
+            self.counts[name] += count
+        for shape in objects:
+            self.forms.update(shape.fields.values())
+
+    def decide(self, path: Path) -> MapDecision | None:
+        if self.observations < 2:  # noqa: PLR2004 - one observation shows nothing coming or going
+            return None
+        returning = sum(n >= _RETURNING_SHARE * self.observations for n in self.counts.values())
+        single = sum(n == 1 for n in self.counts.values())
+        if not (self._keys_come_and_go(returning, single) or self._no_key_returns()):
+            return None
+        return MapDecision(
+            path, self.observations, len(self.counts), self.largest, returning, single, len(self.forms)
+        )
+
+    def _keys_come_and_go(self, returning: int, single: int) -> bool:
+        union = len(self.counts)
+        return (
+            self.observations >= _OBSERVATIONS
+            and returning <= _RETURNING_AT_MOST * (self.sizes / self.observations)
+            and single >= _SINGLE_AT_LEAST * union
+            and union >= _UNION_AT_LEAST * self.largest
+            and len(self.forms) <= _FORMS
+            and self._alike()
+        )
+
+    def _no_key_returns(self) -> bool:
+        containers = [n for form, n in self.forms.items() if _is_container(form)]
+        return (
+            max(self.counts.values()) == 1
+            and len(containers) == len(self.forms)
+            and max(containers, default=0) >= _SAME_CONTAINERS
+        )
+
+    def _alike(self) -> bool:
+        kinds = {_is_container(form) for form in self.forms if form.kind != "null"}
+        return len(kinds) <= 1
+
+
+def _is_container(shape: Shape) -> bool:
+    return shape.kind in {"object", "array", "map"}
+
+
+def learn(rows: Iterable[tuple[Shape, int]], is_record: Callable[[Path], bool]) -> tuple[MapDecision, ...]:
+    """The outermost paths whose keys are data by the way they come and go, over (shape, count) rows.
+
+    Call again on the rewritten rows for the maps further in. ``is_record`` says which paths must stay records.
+    """
+    keys: dict[Path, _Keys] = {}
+    for shape, count in rows:
+        for path, shapes in places(shape):
+            objects = [s for s in shapes if isinstance(s, Object)]
+            if objects:
+                keys.setdefault(path, _Keys()).add(objects, count)
+    found: list[MapDecision] = []
+    for path in sorted(keys, key=lambda p: (len(p), format_path(p))):
+        if is_record(path) or any(path[: len(outer.path)] == outer.path for outer in found):
+            continue
+        decision = keys[path].decide(path)
+        if decision is not None:
+            found.append(decision)
+    return tuple(found)
+
+
+def map_paths(shapes: Iterable[Shape]) -> frozenset[Path]:
+    """Where the shapes show a map."""
+    return frozenset(
+        path for shape in shapes for path, here in places(shape) if any(isinstance(s, Map) for s in here)
+    )
+
+
+def places(shape: Shape) -> Iterator[tuple[Path, frozenset[Shape]]]:
+    """Every path of a response and the set of shapes it has there, outermost first."""
+    waiting: list[tuple[Path, frozenset[Shape]]] = [(ROOT, frozenset((shape,)))]
+    while waiting:
+        path, shapes = waiting.pop()
+        yield path, shapes
+        below: dict[Segment, set[Shape]] = {}
+        for here in shapes:
+            if isinstance(here, Object):
+                for name, child in here.fields.items():
+                    below.setdefault(name, set()).add(child)
+            elif isinstance(here, Array):
+                below.setdefault(ITEMS, set()).update(here.elements)
+            elif isinstance(here, Map):
+                below.setdefault(VALUES, set()).update(here.values)
+        waiting.extend(((*path, segment), frozenset(found)) for segment, found in below.items())
+
+
+def rewrite(shape: Shape, as_map: Callable[[Path, Object], bool], limit: int, path: Path = ROOT) -> Shape:
+    """The shape with every record for which ``as_map`` says so read as a map; its keys are gone then."""
+    if isinstance(shape, Object):
+        if as_map(path, shape):
+            inner = (*path, VALUES)
+            return Map(fewest((rewrite(v, as_map, limit, inner) for v in shape.fields.values()), limit))
+        return Object({n: rewrite(v, as_map, limit, (*path, n)) for n, v in shape.fields.items()})
+    if isinstance(shape, Array):
+        return Array(fewest((rewrite(e, as_map, limit, (*path, ITEMS)) for e in shape.elements), limit))
+    if isinstance(shape, Map):
+        return Map(fewest((rewrite(v, as_map, limit, (*path, VALUES)) for v in shape.values), limit))
+    return shape
+
+
+def settle(
+    rows: Sequence[tuple[Shape, int]], is_record: Callable[[Path], bool], limit: int
+) -> tuple[list[Shape], tuple[MapDecision, ...]]:
+    """Read maps off all rows together: each row's shape rewritten, and the decisions taken.
+
+    A record whose keys all look like data and that is met beside a map at the same path is a map, too.
+    """
+    shapes = [shape for shape, _ in rows]
+    counts = [count for _, count in rows]
+    decided: dict[Path, MapDecision] = {}
+    while True:
+        as_map = _settled(frozenset(decided), map_paths(shapes), is_record)
+        shapes = [rewrite(shape, as_map, limit) for shape in shapes]
+        new = learn(zip(shapes, counts, strict=True), lambda p: is_record(p) or p in decided)
+        if not new:
+            return shapes, tuple(decided.values())
+        decided.update((decision.path, decision) for decision in new)
+
+
+
+
+def _settled(
+    decided: frozenset[Path], beside: frozenset[Path], is_record: Callable[[Path], bool]
+) -> Callable[[Path, Object], bool]:
+    def as_map(path: Path, shape: Object) -> bool:
+        if path in decided:
+            return True
+        return path in beside and not is_record(path) and (not shape.names or data_like(shape.names))
+
+    return as_map

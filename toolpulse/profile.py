@@ -1,0 +1,269 @@
+"""What the observations of a tool have in common: evidence for every path, folded from distinct shapes and counts.
+
+A profile is a commutative monoid: any order, any grouping and any process gives the same one for the same rows.
+It holds counts and ordinals only. An *ordinal* is an observation's position (from 1) in its tool's sequence.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from toolpulse._shapes import Array, Map, Object, Shape
+from toolpulse.paths import ITEMS, ROOT, VALUES, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CONTAINERS: Final = frozenset({"object", "array", "map"})
+
+# Pairs of keys are tracked up to this many fields of one place; beyond it an array is never taken for a union.
+_MOST_PAIRED = 64
+
+
+class Sightings:
+    """How often something was seen, and the ordinals of its first and last time. Zero count: never."""
+
+    __slots__ = ("count", "first", "last")
+
+    def __init__(self, count: int = 0, first: int = 0, last: int = 0) -> None:
+        self.count = count
+        self.first = first
+        self.last = last
+
+    def add(self, other: Sightings) -> None:
+        """Count ``other`` in."""
+        if not other.count:
+            return
+        self.first = min(self.first, other.first) if self.count else other.first
+        self.last = max(self.last, other.last)
+        self.count += other.count
+
+    def plain(self) -> tuple[int, int, int]:
+        """Count, first and last ordinal."""
+        return self.count, self.first, self.last
+
+    def __repr__(self) -> str:
+        return f"Sightings{self.plain()}"
+
+
+class Place:
+    """The evidence at one path.
+
+    ``seen`` counts the observations that reach it; ``kinds`` those that show each kind there; ``objects`` those with a
+    record, ``empty`` and ``filled`` those with a container without and with members. Of a field, ``always`` counts the
+    observations in which every record had it, ``partly`` those in which some had it; ``lacking`` is the last ordinal at
+    which a record was there without it.
+    """
+
+    __slots__ = ("always", "cut", "empty", "fields", "filled", "items", "kinds", "lacking", "objects", "pairs", "partly",
+                 "seen", "values")  # fmt: skip
+
+    def __init__(self, lacking: int = 0) -> None:
+        self.seen = Sightings()
+        self.kinds: dict[str, Sightings] = {}
+        self.objects = Sightings()
+        self.empty = Sightings()
+        self.filled = Sightings()
+        self.cut = Sightings()
+        self.always = Sightings()
+        self.partly = Sightings()
+        self.lacking = lacking
+        self.fields: dict[str, Place] = {}
+        self.items: Place | None = None
+        self.values: Place | None = None
+        self.pairs: set[tuple[str, str]] = set()
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The kinds seen here, ``null`` and ``unknown`` left out."""
+        return frozenset(self.kinds) - {"null", "unknown"}
+
+    @property
+    def commonest(self) -> str:
+        """The commonest kind that is not null (the first by name of equally common ones); ``null`` where only null is."""
+        known = self.known
+        if not known:
+            return "null" if "null" in self.kinds else "unknown"
+        return min(known, key=lambda kind: (-self.kinds[kind].count, kind))
+
+    @property
+    def is_union(self) -> bool:
+        """Whether members of this array (map) come in kinds: two fields known here were never met in one record."""
+        count = len(self.fields)
+        return 2 <= count <= _MOST_PAIRED and len(self.pairs) < count * (count - 1) // 2  # noqa: PLR2004
+
+    def child(self, segment: Any) -> Place | None:
+        """The place one segment further in."""
+        if segment is ITEMS:
+            return self.items
+        return self.values if segment is VALUES else self.fields.get(segment)
+
+    def plain(self) -> dict[str, Any]:
+        """Everything counted, as plain data in sorted order; equal profiles give equal data."""
+        return {
+            "seen": self.seen.plain(),
+            "kinds": {kind: self.kinds[kind].plain() for kind in sorted(self.kinds)},
+            "objects": self.objects.plain(),
+            "empty": self.empty.plain(),
+            "filled": self.filled.plain(),
+            "cut": self.cut.plain(),
+            "always": self.always.plain(),
+            "partly": self.partly.plain(),
+            "lacking": self.lacking,
+            "fields": {name: self.fields[name].plain() for name in sorted(self.fields)},
+            "items": self.items and self.items.plain(),
+            "values": self.values and self.values.plain(),
+            "pairs": sorted(self.pairs) if len(self.fields) <= _MOST_PAIRED else [],
+        }
+
+
+class Profile:
+    """The evidence of one tool (and key): the root place, and how containers at the root were encoded."""
+
+    __slots__ = ("encodings", "has_maps", "root")
+
+    def __init__(self) -> None:
+        self.root = Place()
+        self.encodings: dict[str, Sightings] = {}
+        self.has_maps = False
+        """Whether a map was seen anywhere."""
+
+    @property
+    def observations(self) -> Sightings:
+        """All observations folded in."""
+        return self.root.seen
+
+    def add(self, shape: Shape, seen: Sightings, encoding: str = "native", cuts: frozenset[Path] = frozenset()) -> None:
+        """Fold a row in: a shape seen ``seen.count`` times. ``cuts`` are the paths where its walk stopped short."""
+        if shape.kind in CONTAINERS:
+            self.encodings.setdefault(encoding, Sightings()).add(seen)
+        row = _Fold(seen, cuts)
+        row.place(self.root, frozenset((shape,)), ROOT)
+        self.has_maps = self.has_maps or row.has_maps
+
+    def plain(self) -> dict[str, Any]:
+        """Everything counted, as plain data in sorted order."""
+        encodings = {name: self.encodings[name].plain() for name in sorted(self.encodings)}
+        return {"encodings": encodings, "root": self.root.plain()}
+
+    def __eq__(self, other: object) -> bool:
+        return self.plain() == other.plain() if isinstance(other, Profile) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Fold:
+    """One row on its way into a profile."""
+
+    __slots__ = ("cuts", "has_maps", "row")
+
+    def __init__(self, row: Sightings, cuts: frozenset[Path]) -> None:
+        self.row = row
+        self.cuts = cuts
+        self.has_maps = False
+
+    def place(self, place: Place, shapes: Iterable[Shape], path: Path) -> None:
+        place.seen.add(self.row)
+        by_kind: dict[str, list[Any]] = {}
+        for shape in shapes:
+            by_kind.setdefault(shape.kind, []).append(shape)
+        for kind in by_kind:
+            place.kinds.setdefault(kind, Sightings()).add(self.row)
+        if "object" in by_kind:
+            self._objects(place, by_kind["object"], path)
+        if "array" in by_kind:
+            place.items = place.items or Place()
+            self._members(place, place.items, frozenset().union(*(a.elements for a in by_kind["array"])), (*path, ITEMS))
+        if "map" in by_kind:
+            self.has_maps = True
+            place.values = place.values or Place()
+            self._members(place, place.values, frozenset().union(*(m.values for m in by_kind["map"])), (*path, VALUES))
+
+    def _members(self, place: Place, members: Place, shapes: frozenset[Shape], path: Path) -> None:
+        if path in self.cuts or path[:-1] in self.cuts:
+            members.cut.add(self.row)
+        if not shapes:
+            place.empty.add(self.row)
+            return
+        place.filled.add(self.row)
+        for shape in shapes:
+            if isinstance(shape, Object):
+                members.pairs.update(_pairs(shape, members))
+        self.place(members, shapes, path)
+
+    def _objects(self, place: Place, objects: list[Object], path: Path) -> None:
+        before = place.objects.last
+        place.objects.add(self.row)
+        (place.filled if any(shape.names for shape in objects) else place.empty).add(self.row)
+        gathered: dict[str, set[Shape]] = {}
+        holders: dict[str, int] = {}
+        for shape in objects:
+            for name, child in shape.fields.items():
+                gathered.setdefault(name, set()).add(child)
+                holders[name] = holders.get(name, 0) + 1
+        for name, children in gathered.items():
+            field = place.fields.get(name)
+            if field is None:
+                field = place.fields[name] = Place(lacking=before)
+            if holders[name] == len(objects):
+                field.always.add(self.row)
+            else:
+                field.partly.add(self.row)
+                field.lacking = max(field.lacking, self.row.last)
+            self.place(field, children, (*path, name))
+        if path in self.cuts:
+            return
+        for name, field in place.fields.items():
+            if name not in gathered:
+                field.lacking = max(field.lacking, self.row.last)
+
+
+def _pairs(shape: Object, members: Place) -> Iterable[tuple[str, str]]:
+    if len(shape.names) > _MOST_PAIRED or len(members.fields) > _MOST_PAIRED:
+        return ()
+    return combinations(shape.names, 2)
+
+
+def fold(rows: Iterable[tuple[Shape, Sightings, str, frozenset[Path]]]) -> Profile:
+    """The profile of rows: (shape, sightings, encoding, cuts) in any order."""
+    profile = Profile()
+    for shape, seen, encoding, cuts in rows:
+        profile.add(shape, seen, encoding, cuts)
+    return profile
+
+
+def merge(one: Profile, other: Profile) -> Profile:
+    """The profile of the rows of both, which are left as they were."""
+    merged = Profile()
+    for profile in (one, other):
+        for name, seen in profile.encodings.items():
+            merged.encodings.setdefault(name, Sightings()).add(seen)
+    merged.root = _merge(one.root, other.root)
+    merged.has_maps = one.has_maps or other.has_maps
+    return merged
+
+
+_COUNTED: Final = ("seen", "objects", "empty", "filled", "cut", "always", "partly")
+
+
+def _merge(one: Place, other: Place) -> Place:
+    out = Place(lacking=max(one.lacking, other.lacking))
+    for place in (one, other):
+        for counted in _COUNTED:
+            getattr(out, counted).add(getattr(place, counted))
+        for kind, seen in place.kinds.items():
+            out.kinds.setdefault(kind, Sightings()).add(seen)
+        out.pairs |= place.pairs
+    for name in one.fields.keys() | other.fields.keys():
+        out.fields[name] = _merge_field(one, other, name)
+    out.items = _merge(one.items or Place(), other.items or Place()) if one.items or other.items else None
+    out.values = _merge(one.values or Place(), other.values or Place()) if one.values or other.values else None
+    return out
+
+
+def _merge_field(one: Place, other: Place, name: str) -> Place:
+    """A field only one side knows was lacking whenever the other side had a record."""
+    a = one.fields.get(name) or Place(lacking=one.objects.last)
+    b = other.fields.get(name) or Place(lacking=other.objects.last)
+    return _merge(a, b)

@@ -1,0 +1,170 @@
+"""What a change means to a reader of the response: one table of rules.
+
+A tool's new response meets code written for the old one, so the question is forward compatibility: new writer, old
+reader. Rules are rows with stable ids; the first row that fits a change names it. A new rule is one row here, a case
+in the tests and a line in ``docs/rules.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import total_ordering
+from typing import Final
+
+import msgspec
+
+from toolpulse.diff import Change
+from toolpulse.paths import ROOT
+
+
+@total_ordering
+class Risk(str, Enum):
+    """How much a change matters to a consumer. Worst first: ``sorted`` puts ``high`` in front."""
+
+    HIGH = "high"
+    AVAILABILITY = "availability"
+    INVESTIGATE = "investigate"
+    INFO = "info"
+    QUIET = "quiet"
+
+    def __lt__(self, other: object) -> bool:
+        return _RANK[self] < _RANK[other] if isinstance(other, Risk) else NotImplemented
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it is worse than ``info``: something to act on."""
+        return self < Risk.INFO
+
+
+_RANK: Final = {risk: rank for rank, risk in enumerate(Risk)}
+
+
+def worst(risks: object) -> Risk:
+    """The worst of some risks; ``quiet`` of none."""
+    return min(risks, default=Risk.QUIET)  # type: ignore[call-overload, no-any-return]
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A row of the table: when it applies, and what it means where no consumer says otherwise."""
+
+    id: str
+    risk: Risk
+    when: Callable[[Change], bool]
+    says: str
+    policy: str | None = None
+    """The consumer's setting that decides this rule's risk."""
+    mirror: str | None = None
+    """The rule for the opposite change."""
+    no_mirror: str | None = None
+    """Why the opposite change has no rule."""
+
+
+def _is(fact: str, *, partly: bool | None = None) -> Callable[[Change], bool]:
+    return lambda change: change.fact == fact and (partly is None or change.partly is partly)
+
+
+def _number(before: str, after: str) -> Callable[[Change], bool]:
+    return lambda change: change.fact == "kind" and (change.before, change.after) == (before, after)
+
+
+_CONTAINERS: Final = frozenset({"object", "array"})
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "response-empty", Risk.AVAILABILITY, lambda c: c.fact == "empty" and c.path == ROOT,
+        "None, {} or [] at the root where the root said something",
+        no_mirror="a response that says something again is what was known",
+    ),
+    Rule(
+        "container-null", Risk.HIGH, lambda c: c.fact == "null" and not c.partly and c.before in _CONTAINERS,
+        "an object or array so far, null now, everywhere",
+        mirror="null-refined",
+    ),
+    Rule(
+        "container-changed", Risk.HIGH, lambda c: c.fact in {"container", "encoding"},
+        "object, array, map and scalar exchanged, or a container encoded another way",
+        mirror="container-changed",
+    ),
+    Rule(
+        "field-removed", Risk.HIGH, _is("missing", partly=False),
+        "always there when its parent was; absent now",
+        mirror="field-added",
+    ),
+    Rule(
+        "field-absent-in-some", Risk.INVESTIGATE, _is("missing", partly=True),
+        "always in every element; missing in some now",
+        mirror="field-added-in-some",
+    ),
+    Rule(
+        "field-added", Risk.INFO, _is("added", partly=False),
+        "a field never seen here",
+        mirror="field-removed",
+    ),
+    Rule(
+        "field-added-in-some", Risk.INVESTIGATE, _is("added", partly=True),
+        "a field never seen here, in only some elements",
+        mirror="field-absent-in-some",
+    ),
+    Rule(
+        "number-widened", Risk.QUIET, _number("integer", "number"),
+        "only integers so far, a number with a fraction now",
+        policy="numeric", mirror="number-narrowed",
+    ),
+    Rule(
+        "number-narrowed", Risk.QUIET, _number("number", "integer"),
+        "only numbers with a fraction so far, an integer now",
+        policy="numeric", mirror="number-widened",
+    ),
+    Rule(
+        "kind-changed", Risk.HIGH, _is("kind"),
+        "a scalar kind never seen here, also when only some elements show it",
+        mirror="kind-changed",
+    ),
+    Rule(
+        "null-first-seen", Risk.INVESTIGATE, _is("null"),
+        "null where a scalar was so far, or in some elements where anything was",
+        policy="null", mirror="null-refined",
+    ),
+    Rule(
+        "null-refined", Risk.INFO, _is("refined"),
+        "only null so far, something now",
+        mirror="null-first-seen",
+    ),
+    Rule(
+        "elements-learned", Risk.INFO, _is("learned"),
+        "only empty so far, members now",
+        mirror="emptied",
+    ),
+    Rule(
+        "element-shape-new", Risk.INVESTIGATE, _is("element", partly=True),
+        "a member unlike any before, beside members that fit",
+        no_mirror="a kind of member that is not there this time is ordinary",
+    ),
+    Rule(
+        "element-kind-changed", Risk.HIGH, _is("element", partly=False),
+        "every member is of another kind",
+        mirror="element-kind-changed",
+    ),
+    Rule(
+        "emptied", Risk.AVAILABILITY, _is("empty"),
+        "an array or map that was never empty is empty",
+        mirror="elements-learned",
+    ),
+)  # fmt: skip
+
+RULE_IDS: Final = frozenset(rule.id for rule in RULES)
+
+TEACHES: Final = frozenset({"field-added-in-some"})
+"""Rules whose observations teach although they are news: what they report is an addition or a rate."""
+
+ALWAYS_STANDS: Final = frozenset({"response-empty"})
+"""Availability of the whole response: no ``ignore``, ``requires`` or ``opaque`` hides it."""
+
+
+def classify(change: Change) -> Rule:
+    """The rule that names a change."""
+    return next(rule for rule in RULES if rule.when(change))

@@ -1,0 +1,1 @@
+"""Where drift events go. A sink is any object with ``emit(event)``."""
