@@ -101,6 +101,7 @@ class Stubborn(Holder):
 
     @property
     def async_function(self):
+        """A property, which cannot be set."""
         return self.kept
 
 

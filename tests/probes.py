@@ -1,3 +1,4 @@
+# ruff: noqa: D102
 """A probe that keeps what it is told, for the tests of the decorator."""
 
 from __future__ import annotations

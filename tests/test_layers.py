@@ -177,7 +177,7 @@ CLEAN = {
     "events.py": "from datetime import datetime\nfrom toolpulse.risk import Risk\n",
     "risk.py": "from .diff import Change\n",
     "diff.py": "import toolpulse.shape\n",
-    "shape.py": "import threading\nfrom toolpulse import _shapes\nfrom toolpulse import _speedups\n",
+    "shape.py": "from toolpulse import _shapes\nfrom toolpulse import _speedups\n",
     "_shapes.py": "import threading\n",
     "baseline.py": "from pathlib import Path\n",
     "errors.py": "",

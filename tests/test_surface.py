@@ -74,7 +74,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 @pytest.mark.parametrize(
-    "first", ["import toolpulse.watch", "from toolpulse.watch import watch as w", "import toolpulse.monitor", "pass"]
+    "first", ["import toolpulse.watch", "from toolpulse.watch import decorate", "import toolpulse.monitor", "pass"]
 )
 def test_watch_is_the_decorator_whatever_was_imported_first(first):
     """Importing a submodule sets its name on the package: the module `watch` must not hide the decorator."""

@@ -42,6 +42,7 @@ ALL = pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
 
 
 def hints(tool):
+    """Its type hints, or what asking for them raises."""
     try:
         return typing.get_type_hints(tool)
     except TypeError:
@@ -49,6 +50,7 @@ def hints(tool):
 
 
 def signature(tool):
+    """Its signature, or what asking for it raises."""
     try:
         return inspect.signature(tool)
     except ValueError:
@@ -168,6 +170,7 @@ def test_single_dispatch_keeps_its_registry():
 
 
 def wrapt_decorator(wrapped):
+    """A decorator of the kind that many libraries use."""
     return wrapt.FunctionWrapper(wrapped, lambda inner, instance, args, kwargs: (instance, inner(*args, **kwargs)))
 
 
@@ -244,6 +247,7 @@ def test_objects_are_not_asked_for_their_hash():
 class Refused:
     @property
     def lazy(self):
+        """Not callable, so not watchable."""
         return 1
 
     cached = functools.cached_property(lambda self: 1)

@@ -31,10 +31,12 @@ class Later:
         return self.value
 
     def cancel(self):
+        """Answer as the library would."""
         return "cancelled"
 
 
 def always(value):
+    """A tool that returns the value."""
     return lambda *_: value
 
 
@@ -225,7 +227,10 @@ def test_a_coroutine_of_another_compiler_is_followed():
             return self.inner.__await__()
 
     async def main():
-        return await asyncio.create_task(recorder.watch(lambda: Compiled())())
+        return await asyncio.create_task(recorder.watch(compiled)())
+
+    def compiled():
+        return Compiled()
 
     recorder = Recorder()
     assert asyncio.run(main()) is recorder.responses[0]
@@ -237,7 +242,7 @@ def test_a_coroutine_of_another_compiler_is_followed():
         lambda: iter([1, 2]),
         lambda: map(str, [1, 2]),
         lambda: zip([1], [2], strict=True),
-        lambda: itertools.count(),
+        lambda: itertools.count(0),
         lambda: io.StringIO("a\nb\n"),
         lambda: io.BytesIO(b"ab"),
         lambda: reversed([1, 2]),

@@ -1,3 +1,4 @@
+# ruff: noqa: A001, D102, D103
 """Tools of every kind, in a module that is not the decorator's.
 
 ``watched_future`` runs the same source under ``from __future__ import annotations``.

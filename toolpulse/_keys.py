@@ -49,8 +49,7 @@ def _of_argument(name: str, function: Any) -> KeyOf:
             return as_text(kwargs[name])
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        arguments = bound.arguments
-        return as_text(arguments[name] if name in arguments else None)
+        return as_text(bound.arguments.get(name))
 
     return of_call
 

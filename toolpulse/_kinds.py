@@ -118,7 +118,7 @@ def _find(kind: type, value: object) -> Reading:
 
 
 def _numpy_kind(kind: type, value: object) -> str | None:
-    if not kind.__module__.split(".")[0] == "numpy" or not hasattr(kind, "dtype") or hasattr(kind, "__len__"):
+    if kind.__module__.split(".")[0] != "numpy" or not hasattr(kind, "dtype") or hasattr(kind, "__len__"):
         return None
     return _NUMPY_KINDS.get(getattr(getattr(value, "dtype", None), "kind", ""))
 
@@ -161,7 +161,7 @@ def _slot(kind: type, name: str) -> Any:
 
 
 def _pydantic(kind: type) -> Reader:
-    declared = tuple(getattr(kind, "model_fields", None) or getattr(kind, "__fields__", ()))
+    declared: tuple[str, ...] = tuple(getattr(kind, "model_fields", None) or getattr(kind, "__fields__", None) or ())
     names = frozenset(declared)
 
     def read(value: Any) -> dict[str, Any]:
@@ -189,11 +189,15 @@ def _namedtuple(kind: type) -> Reader:
     return lambda value: dict(zip(names, tuple.__iter__(value), strict=False))
 
 
+def _attrs_names(kind: Any) -> tuple[str, ...]:
+    return tuple(attribute.name for attribute in kind.__attrs_attrs__)
+
+
 # A row a family of types: how to recognise it, and what reads its declared fields.
 _OBJECT_READERS: Final[tuple[tuple[Callable[[type], bool], Callable[[type], Reader]], ...]] = (
     (_is_pydantic, _pydantic),
     (dataclasses.is_dataclass, _fields_reader(lambda kind: tuple(kind.__dataclass_fields__))),  # type: ignore[attr-defined]
-    (lambda kind: hasattr(kind, "__attrs_attrs__"), _fields_reader(lambda kind: tuple(a.name for a in kind.__attrs_attrs__))),  # type: ignore[attr-defined]
+    (lambda kind: hasattr(kind, "__attrs_attrs__"), _fields_reader(_attrs_names)),
     (lambda kind: hasattr(kind, "__struct_fields__"), _fields_reader(lambda kind: kind.__struct_fields__)),  # type: ignore[attr-defined]
     (_is_namedtuple, _namedtuple),
 )

@@ -10,12 +10,14 @@ from __future__ import annotations
 import threading
 import weakref
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from toolpulse.canonical import digest, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+S = TypeVar("S", bound="Shape")
 
 _lock = threading.Lock()
 _interned: weakref.WeakValueDictionary[tuple[Any, ...], Shape] = weakref.WeakValueDictionary()
@@ -63,7 +65,7 @@ class Scalar(Shape):
 
     __slots__ = ("kind",)
 
-    def __new__(cls, kind: str) -> Scalar:
+    def __new__(cls, kind: str) -> Self:
         """The one scalar of this kind."""
         return _intern(cls, (cls, kind), kind=kind)
 
@@ -83,7 +85,7 @@ class Object(Shape):
     fields: Mapping[str, Shape]
     names: tuple[str, ...]
 
-    def __new__(cls, fields: Mapping[str, Shape]) -> Object:
+    def __new__(cls, fields: Mapping[str, Shape]) -> Self:
         """The one record with these fields."""
         names = tuple(sorted(fields))
         children = tuple(fields[name] for name in names)
@@ -105,7 +107,7 @@ class Array(Shape):
     kind = "array"
     elements: frozenset[Shape]
 
-    def __new__(cls, elements: Iterable[Shape] = ()) -> Array:
+    def __new__(cls, elements: Iterable[Shape] = ()) -> Self:
         """The one array of these element shapes."""
         found = frozenset(elements)
         return _intern(cls, (cls, found), elements=found)
@@ -125,7 +127,7 @@ class Map(Shape):
     kind = "map"
     values: frozenset[Shape]
 
-    def __new__(cls, values: Iterable[Shape] = ()) -> Map:
+    def __new__(cls, values: Iterable[Shape] = ()) -> Self:
         """The one map of these value shapes."""
         found = frozenset(values)
         return _intern(cls, (cls, found), values=found)
@@ -150,15 +152,16 @@ class _Unknown(Shape):
         return "UNKNOWN"
 
 
-def _intern(cls: type[Any], key: tuple[Any, ...], **slots: Any) -> Any:
+def _intern(cls: type[S], key: tuple[Any, ...], **slots: Any) -> S:
     with _lock:
-        shape = _interned.get(key)
+        shape: Any = _interned.get(key)
         if shape is None:
             shape = object.__new__(cls)
             for name, value in {**slots, "_text": None, "_fingerprint": None}.items():
                 setattr(shape, name, value)
             _interned[key] = shape
-        return shape
+        found: S = shape
+        return found
 
 
 UNKNOWN: Final[Shape] = _intern(_Unknown, (_Unknown,))

@@ -331,7 +331,7 @@ class _StoredRow(msgspec.Struct, forbid_unknown_fields=True):
         shape = shape_from_normal(self.shape)
         if shape.fingerprint != self.fingerprint:
             raise ValueError(f"row {self.fingerprint[:12]}: the shape does not have this fingerprint")
-        if not 1 <= self.count or not 1 <= self.first <= self.last:
+        if not self.count >= 1 or not 1 <= self.first <= self.last:
             raise ValueError(f"row {self.fingerprint[:12]}: count, first and last do not go together")
         return Row(shape, self.count, self.first, self.last, self.encoding, frozenset(map(parse_path, self.cuts)))
 

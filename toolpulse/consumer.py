@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -55,8 +55,9 @@ class Consumer:
     Raises ConfigurationError naming the setting: a policy or rule id that does not exist, a bad glob, a contradiction.
     """
 
-    __slots__ = ("_ignore", "_overrides", "_requires", "ignore", "name", "null", "numeric", "opaque", "requires", "risk",
-                 "tools")  # fmt: skip
+    __slots__ = (
+        "_ignore", "_overrides", "_requires", "ignore", "name", "null", "numeric", "opaque", "requires", "risk", "tools",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -65,8 +66,8 @@ class Consumer:
         tools: str = "*",
         numeric: str = "lenient",
         null: str = "investigate",
-        ignore: tuple[str, ...] | list[str] = (),
-        requires: tuple[str, ...] | list[str] = (),
+        ignore: Sequence[str] = (),
+        requires: Sequence[str] = (),
         risk: Mapping[str, Risk | str] | None = None,
         opaque: bool = False,
     ) -> None:
@@ -88,7 +89,9 @@ class Consumer:
         if both:
             raise ConfigurationError(f"consumer {self.name}: ignore and requires both name {both[0]}")
         if self.opaque and self.requires:
-            raise ConfigurationError(f"consumer {self.name}: opaque reads nothing, but requires names {self.requires[0]}")
+            raise ConfigurationError(
+                f"consumer {self.name}: opaque reads nothing, but requires names {self.requires[0]}"
+            )
 
     def reads(self, tool: str) -> bool:
         """Whether the tool is one of its ``tools``."""
@@ -178,7 +181,7 @@ def _one_of(setting: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def _paths(setting: str, globs: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+def _paths(setting: str, globs: Sequence[str]) -> tuple[str, ...]:
     if isinstance(globs, str):
         raise ConfigurationError(f"consumer: {setting} takes a list of paths, not a bare string")
     for text in globs:

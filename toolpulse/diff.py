@@ -75,7 +75,8 @@ def align(profile: Profile, shape: Shape, limit: int) -> Shape:
 def _like(values: Place, shapes: Iterable[Shape]) -> bool:
     always = {name for name, field in values.fields.items() if field.always.count == values.objects.count}
     return all(
-        shape.kind in values.kinds and (not isinstance(shape, Object) or always <= shape.fields.keys()) for shape in shapes
+        shape.kind in values.kinds and (not isinstance(shape, Object) or always <= shape.fields.keys())
+        for shape in shapes
     )
 
 
@@ -88,7 +89,12 @@ def find(profile: Profile, path: Path) -> Place | None:
 
 
 def diff(
-    profile: Profile, shape: Shape, *, encoding: str = "native", cuts: frozenset[Path] = frozenset(), sealed: bool = True
+    profile: Profile,
+    shape: Shape,
+    *,
+    encoding: str = "native",
+    cuts: frozenset[Path] = frozenset(),
+    sealed: bool = True,
 ) -> tuple[Change, ...]:
     """The facts by which ``shape`` differs from ``profile``, outermost and first by path.
 
@@ -128,7 +134,9 @@ class _Diff:
         encoded = profile.encodings
         if shape.kind in place.kinds and shape.kind in CONTAINERS and encoded and encoding not in encoded:
             known = max(sorted(encoded), key=lambda name: encoded[name].count)
-            self._found(ROOT, "encoding", known, encoding, _of(encoded[known].count, place.seen.count), place.seen.count)
+            self._found(
+                ROOT, "encoding", known, encoding, _of(encoded[known].count, place.seen.count), place.seen.count
+            )
             return
         self.place(place, frozenset((shape,)), ROOT, False, False)
 
@@ -144,7 +152,9 @@ class _Diff:
         if not _is_empty(shape) or not (place.filled.count or place.known - CONTAINERS):
             return False
         if not place.empty.count or shape.kind not in place.kinds:
-            self._found(ROOT, "empty", "non-empty", "empty", _of(place.filled.count, place.seen.count), place.seen.count)
+            self._found(
+                ROOT, "empty", "non-empty", "empty", _of(place.filled.count, place.seen.count), place.seen.count
+            )
         return True
 
     def place(self, place: Place, shapes: frozenset[Shape], path: Path, member: bool, inside: bool) -> None:

@@ -1,11 +1,11 @@
 """Every error ToolPulse raises on purpose, under one root.
 
-    ToolPulseError
-      ConfigurationError   (also ValueError)  a setting is wrong; the message names the key
-      DecorationError      (also TypeError)   ``watch`` was given something it cannot watch
-      InputError           (also ValueError)  a file or a line cannot be read or judged
-      StoreError                              a store refused or lost its backend
-      DriftError                              raised to the caller on ``on_drift="raise"``
+ToolPulseError
+  ConfigurationError   (also ValueError)  a setting is wrong; the message names the key
+  DecorationError      (also TypeError)   ``watch`` was given something it cannot watch
+  InputError           (also ValueError)  a file or a line cannot be read or judged
+  StoreError                              a store refused or lost its backend
+  DriftError                              raised to the caller on ``on_drift="raise"``
 """
 
 from __future__ import annotations

@@ -134,15 +134,13 @@ class _Keys:
             self.forms.update(shape.fields.values())
 
     def decide(self, path: Path) -> MapDecision | None:
-        if self.observations < 2:  # noqa: PLR2004 - one observation shows nothing coming or going
+        if self.observations < 2:
             return None
         returning = sum(n >= _RETURNING_SHARE * self.observations for n in self.counts.values())
         single = sum(n == 1 for n in self.counts.values())
         if not (self._keys_come_and_go(returning, single) or self._no_key_returns()):
             return None
-        return MapDecision(
-            path, self.observations, len(self.counts), self.largest, returning, single, len(self.forms)
-        )
+        return MapDecision(path, self.observations, len(self.counts), self.largest, returning, single, len(self.forms))
 
     def _keys_come_and_go(self, returning: int, single: int) -> bool:
         union = len(self.counts)
@@ -195,9 +193,7 @@ def learn(rows: Iterable[tuple[Shape, int]], is_record: Callable[[Path], bool]) 
 
 def map_paths(shapes: Iterable[Shape]) -> frozenset[Path]:
     """Where the shapes show a map."""
-    return frozenset(
-        path for shape in shapes for path, here in places(shape) if any(isinstance(s, Map) for s in here)
-    )
+    return frozenset(path for shape in shapes for path, here in places(shape) if any(isinstance(s, Map) for s in here))
 
 
 def places(shape: Shape) -> Iterator[tuple[Path, frozenset[Shape]]]:
@@ -249,8 +245,6 @@ def settle(
         if not new:
             return shapes, tuple(decided.values())
         decided.update((decision.path, decision) for decision in new)
-
-
 
 
 def _settled(

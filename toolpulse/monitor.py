@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, overload
 
 import msgspec
 
@@ -185,7 +185,7 @@ class Monitor:
         with self._guard("closing the store"):
             self._store.close()
 
-    def __enter__(self) -> Monitor:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -401,8 +401,13 @@ class _Own:
 
 
 class _Callback:
+    """A callable of ``on_drift`` as a sink."""
+
     def __init__(self, function: Callable[[DriftEvent], object]) -> None:
-        self.emit = function
+        self._function = function
+
+    def emit(self, event: DriftEvent) -> None:
+        self._function(event)
 
 
 def _tool_health(tracks: list[Track]) -> ToolHealth:

@@ -68,7 +68,7 @@ def parse_path(text: str) -> Path:
 
     Raises ConfigurationError that shows the text and where it stops making sense.
     """
-    rest = text[1:] if text.startswith("$") else text
+    rest = text.removeprefix("$")
     if not text or (rest and text is not rest and rest[0] not in ".["):
         raise ConfigurationError(f"{text!r} is not a path; an example is results[].score")
     path: list[Segment] = []

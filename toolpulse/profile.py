@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from toolpulse._shapes import Array, Map, Object, Shape
+from toolpulse._shapes import Object, Shape
 from toolpulse.paths import ITEMS, ROOT, VALUES, Path
 
 if TYPE_CHECKING:
@@ -56,8 +56,10 @@ class Place:
     which a record was there without it.
     """
 
-    __slots__ = ("always", "cut", "empty", "fields", "filled", "items", "kinds", "lacking", "objects", "pairs", "partly",
-                 "seen", "values")  # fmt: skip
+    __slots__ = (
+        "always", "cut", "empty", "fields", "filled", "items", "kinds", "lacking", "objects", "pairs", "partly", "seen",
+        "values",
+    )  # fmt: skip
 
     def __init__(self, lacking: int = 0) -> None:
         self.seen = Sightings()
@@ -81,7 +83,7 @@ class Place:
 
     @property
     def commonest(self) -> str:
-        """The commonest kind that is not null (the first by name of equally common ones); ``null`` where only null is."""
+        """The commonest kind that is not null, of equally common ones the first by name; ``null`` where only null is."""
         known = self.known
         if not known:
             return "null" if "null" in self.kinds else "unknown"
@@ -91,7 +93,7 @@ class Place:
     def is_union(self) -> bool:
         """Whether members of this array (map) come in kinds: two fields known here were never met in one record."""
         count = len(self.fields)
-        return 2 <= count <= _MOST_PAIRED and len(self.pairs) < count * (count - 1) // 2  # noqa: PLR2004
+        return 2 <= count <= _MOST_PAIRED and len(self.pairs) < count * (count - 1) // 2
 
     def child(self, segment: Any) -> Place | None:
         """The place one segment further in."""
@@ -174,7 +176,9 @@ class _Fold:
             self._objects(place, by_kind["object"], path)
         if "array" in by_kind:
             place.items = place.items or Place()
-            self._members(place, place.items, frozenset().union(*(a.elements for a in by_kind["array"])), (*path, ITEMS))
+            self._members(
+                place, place.items, frozenset().union(*(a.elements for a in by_kind["array"])), (*path, ITEMS)
+            )
         if "map" in by_kind:
             self.has_maps = True
             place.values = place.values or Place()

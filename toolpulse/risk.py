@@ -8,8 +8,7 @@ in the tests and a line in ``docs/rules.md``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
-from functools import total_ordering
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -18,8 +17,7 @@ from toolpulse.diff import Change
 from toolpulse.paths import ROOT
 
 
-@total_ordering
-class Risk(str, Enum):
+class Risk(StrEnum):
     """How much a change matters to a consumer. Worst first: ``sorted`` puts ``high`` in front."""
 
     HIGH = "high"
@@ -28,11 +26,18 @@ class Risk(str, Enum):
     INFO = "info"
     QUIET = "quiet"
 
-    def __lt__(self, other: object) -> bool:
-        return _RANK[self] < _RANK[other] if isinstance(other, Risk) else NotImplemented
+    # str compares letters; all four are needed to replace that
+    def __lt__(self, other: str) -> bool:
+        return _RANK[self] < _RANK[Risk(other)]
 
-    def __str__(self) -> str:
-        return self.value
+    def __le__(self, other: str) -> bool:
+        return _RANK[self] <= _RANK[Risk(other)]
+
+    def __gt__(self, other: str) -> bool:
+        return _RANK[self] > _RANK[Risk(other)]
+
+    def __ge__(self, other: str) -> bool:
+        return _RANK[self] >= _RANK[Risk(other)]
 
     @property
     def is_news(self) -> bool:

@@ -8,7 +8,7 @@ not depend on where a record stands, hold no values, and are never made for maps
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -59,8 +59,6 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigurationError(f"limits.depth must be at most {_DEEPEST}, not {self.depth}")
 
 
-
-
 DEFAULT_LIMITS: Final = Limits()
 
 
@@ -98,12 +96,16 @@ class Observation(msgspec.Struct, frozen=True):
         return self.shape.fingerprint
 
 
+_Cut: TypeAlias = tuple[str, int, int]
+"""Which limit, how much was seen, how much there is."""
+
+
 class _Plan:
     """What is known of a record by its keys and the types of its values."""
 
     __slots__ = ("children", "cut", "inner", "shape", "shapes", "size")
 
-    def __init__(self, fields: dict[str, Shape | None], keys: dict[str, Any], cut: tuple[tuple[str, int, int], ...]):
+    def __init__(self, fields: dict[str, Shape | None], keys: dict[str, Any], cut: tuple[_Cut, ...]) -> None:
         self.size = len(fields)
         self.children = fields
         self.inner = tuple((name, keys[name]) for name, shape in fields.items() if shape is None)
@@ -159,15 +161,18 @@ class Walker:
                 raise ConfigurationError(f"{name} takes a list of paths, not a bare string")
         both = set(maps) & set(records)
         if both:
-            raise ConfigurationError(f"maps and records both name {sorted(both)[0]}")
+            raise ConfigurationError(f"maps and records both name {min(both)}")
         self.maps = tuple(maps)
         self.records = tuple(records)
         self._maps = tuple(map(glob, maps))
         self._records = tuple(map(glob, records))
         self._learned = learned
         self._beside = beside
-        self._told: dict[Path, str | None] | None = {} if maps or records or learned or beside else None
-        self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._told: dict[Path, str | None] = {}
+        self.tells = bool(maps or records or learned or beside)
+        """Whether some path is told to be a map or a record."""
+        self.plans: dict[tuple[Any, ...], _Plan] = {}
+        """By keys and types of values; for the walk alone."""
         self._arrays: dict[frozenset[Shape], Shape] = {}
 
     def with_maps(self, learned: frozenset[Path], beside: frozenset[Path]) -> Walker:
@@ -189,8 +194,6 @@ class Walker:
     def reading(self, path: Path) -> str | None:
         """What is told of objects at a path: ``map``, ``record``, ``data-like``, or nothing."""
         told = self._told
-        if told is None:
-            return None
         if path not in told:
             if len(told) >= _MOST_PLANS:
                 told.clear()
@@ -213,9 +216,9 @@ class Walker:
             return None
         plan = self.record_plan(names, value)
         if plain and len(keys) <= _LONGEST_CACHED_ROW and not plan.cut:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            self._plans[row] = plan
+            if len(self.plans) >= _MOST_PLANS:
+                self.plans.clear()
+            self.plans[row] = plan
         return plan
 
     def record_plan(self, names: dict[str, Any], value: dict[Any, Any]) -> _Plan:
@@ -281,8 +284,8 @@ class _Walk:
     def __init__(self, walker: Walker) -> None:
         self._walker = walker
         self._limits = walker.limits
-        self._plans = walker._plans
-        self._told = walker._told is not None
+        self._plans = walker.plans
+        self._told = walker.tells
         self._depth = 0
         self._open: list[int] = []
         self._path: list[Segment] = []
@@ -348,7 +351,10 @@ class _Walk:
             plan = self._plans.get(row) or self._walker.plan(row, value)
         if plan is None:
             return self._map(value)
-        return plan.shape or self._record(value, plan, value if owner is None else owner)
+        if plan.shape is None:
+            return self._record(value, plan, value if owner is None else owner)
+        self.left -= plan.size
+        return plan.shape
 
     def _told_plan(self, value: dict[Any, Any], told: str) -> _Plan | None:
         names = _names(tuple(value))
@@ -364,11 +370,12 @@ class _Walk:
             self._cut(limit, seen, total)
         self._open.append(id(owner))
         self._depth += 1
+        self._path.append("")
         found = []
         for name, key in plan.inner:
-            self._path.append(name)
+            self._path[-1] = name
             found.append(self.visit(value[key]))
-            self._path.pop()
+        self._path.pop()
         self._depth -= 1
         self._open.pop()
         return plan.of(tuple(found))
@@ -406,14 +413,11 @@ class _Walk:
 
     def _scalars(self, members: list[Any]) -> set[Shape] | None:
         """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
-        found: set[Shape] = set()
-        for kind in set(map(type, members)):
-            scalar = SCALARS.get(kind)
-            if scalar is None:
-                return None
-            found.add(scalar)
+        found = set(map(SCALARS.get, set(map(type, members))))
+        if None in found:
+            return None
         self.left -= len(members)
-        return found
+        return cast("set[Shape]", found)
 
     def _each(self, members: list[Any]) -> set[Shape]:
         found: set[Shape] = set()
@@ -426,9 +430,12 @@ class _Walk:
             self.left -= 1
             if plans is not None and type(member) is dict:
                 plan = plans.get((tuple(member), tuple(map(type, member.values()))))
-                if plan is not None and plan.shape is not None:
-                    self.left -= plan.size
-                    found.add(plan.shape)
+                if plan is not None:
+                    if plan.shape is None:
+                        found.add(self._record(member, plan, member))
+                    else:
+                        self.left -= plan.size
+                        found.add(plan.shape)
                     continue
             found.add(self.visit(member))
         return found

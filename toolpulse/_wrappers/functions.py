@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError as FutureCancelledError
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 from toolpulse._wrappers.probe import Call, Probe, Stream
+from toolpulse._wrappers.promises import first_step, is_awaitable, when_done
 from toolpulse._wrappers.proxies import AwaitableProxy
 from toolpulse.errors import DriftError
 
@@ -145,8 +145,9 @@ def watched_generator(call: Call, probe: Probe) -> Call:
 
 def watched_async_generator(call: Call, probe: Probe) -> Call:
     """Watch an async generator function; see ``watched_generator``."""
-    raised, open_stream, end, end_early, first_step = probe.raised, probe.stream, _end, _end_early, _first_step
+    raised, open_stream, end, end_early = probe.raised, probe.stream, _end, _end_early
     anything, exiting, stopped, is_a = BaseException, GeneratorExit, StopAsyncIteration, isinstance
+    unannounced = first_step
 
     async def watched(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -154,7 +155,7 @@ def watched_async_generator(call: Call, probe: Probe) -> Call:
         except anything as error:
             raised(error, args, kwargs)
             raise
-        stream, step = open_stream(args, kwargs), first_step(inner)
+        stream, step = open_stream(args, kwargs), unannounced(inner)
         sent = None
         thrown: list[BaseException] = []
         closing = False
@@ -195,9 +196,9 @@ def followed(response: Any, probe: Probe, args: tuple[Any, ...], kwargs: dict[st
     if kind is types.AsyncGeneratorType:
         return _around(response, watched_async_generator, probe, args, kwargs)
     if issubclass(kind, Future):
-        _when_done(response, FutureCancelledError, probe, args, kwargs)
+        when_done(response, FutureCancelledError, probe, args, kwargs)
         return response
-    if not _is_awaitable(kind):
+    if not is_awaitable(kind):
         probe.returned(response, args, kwargs)
         return response
     if issubclass(kind, Coroutine):
@@ -208,21 +209,9 @@ def followed(response: Any, probe: Probe, args: tuple[Any, ...], kwargs: dict[st
     if hasattr(kind, "_asyncio_future_blocking"):
         from asyncio import CancelledError
 
-        _when_done(response, CancelledError, probe, args, kwargs)
+        when_done(response, CancelledError, probe, args, kwargs)
         return response
     return AwaitableProxy(response, lambda: watched_coroutine(lambda *_, **__: response, probe)(*args, **kwargs))
-
-
-def _is_awaitable(kind: type) -> bool:
-    # The first question is quick and answers nearly always; a metaclass may lie to it, or raise.
-    try:
-        return hasattr(kind, "__await__") and issubclass(kind, Awaitable)
-    except Exception:  # noqa: BLE001 - a hostile metaclass must not fail the tool
-        return False
-
-
-def _is_promise(kind: type) -> bool:
-    return kind in {types.GeneratorType, types.AsyncGeneratorType} or issubclass(kind, Future) or _is_awaitable(kind)
 
 
 _FINISHED = frozenset({dict, list, str, int, float, bool, type(None), tuple, bytes, set})
@@ -235,29 +224,6 @@ def _around(inner: Any, factory: Factory, probe: Probe, args: tuple[Any, ...], k
         if isinstance(name := getattr(inner, key, None), str):
             setattr(outer, key, name)
     return outer
-
-
-def _when_done(
-    future: Any, cancellation: type[BaseException], probe: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    def observe() -> None:
-        if future.cancelled():
-            probe.raised(cancellation(), args, kwargs)
-        # Not exception(): asking a task marks its error as retrieved and silences the warning about it.
-        elif (error := future._exception) is not None:  # noqa: SLF001
-            probe.raised(error, args, kwargs)
-        elif not _is_promise(type(result := future.result())):
-            probe.returned(result, args, kwargs)
-
-    def observe_later(_: object) -> None:
-        # Nobody waits here, and the event loop would log the error with the result's repr.
-        with suppress(DriftError):
-            observe()
-
-    if future.done():
-        observe()
-    else:
-        future.add_done_callback(observe_later)
 
 
 def _end(stream: Stream, closing: bool) -> None:
@@ -273,21 +239,3 @@ def _end_early(stream: Stream, error: BaseException) -> None:
             stream.end("closed")
         else:
             stream.end("raised", error)
-
-
-def _first_step(inner: AsyncGenerator[Any, Any]) -> Callable[[object], Awaitable[Any]]:
-    """Return ``inner.asend`` for the first time, which does not tell the event loop of ``inner``.
-
-    The loop closes at its end every async generator it was told of. Of two nested ones, closed at the same time, one
-    would fail; the outer one is known to it and closes the inner one.
-    """
-
-    def step(sent: object) -> Awaitable[Any]:
-        hooks = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(None, None)
-        try:
-            return inner.asend(sent)
-        finally:
-            sys.set_asyncgen_hooks(*hooks)
-
-    return step

@@ -24,6 +24,7 @@ class Probe(Protocol):
 
     def stream(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Stream:
         """Open the record of one stream, when its first item is asked for."""
+        raise NotImplementedError
 
 
 class Stream(Protocol):
