@@ -26,12 +26,13 @@ FLOORS = (
     "incident",
     "judge",
     "consumer",
+    "expects",
     "risk",
-    "patterns",
+    "patterns rates",
     "diff",
     "profile",
     "shape",
-    "maps _kinds",
+    "maps _kinds evidence",
     "_speedups",
     "unwrap _shapes",
     "paths",
@@ -47,7 +48,7 @@ FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms.sp
 
 PURE = frozenset(
     (
-        "canonical paths unwrap _shapes _kinds maps shape profile diff patterns risk consumer judge incident events "
+        "canonical paths unwrap _shapes _kinds evidence maps shape profile diff patterns rates risk expects consumer judge incident events "
         "baseline live stream _settings"
     ).split()
 )

@@ -11,7 +11,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may come back in
 
     @property
     def swallowed(self) -> dict[str, int]:
@@ -43,7 +43,7 @@ class Guard:
 
     def after_fork(self) -> None:
         """In a child the lock may be held by nobody."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @contextmanager
     def __call__(self, place: str) -> Iterator[None]:
@@ -56,7 +56,8 @@ class Guard:
 
 def _log_once(place: str, error: Exception, first: bool) -> None:
     if first:
-        _log.warning("toolpulse: %s while %s (counted from now on)", type(error).__qualname__, place)
+        with suppress(Exception):  # a filter that raises, or a stack that is full
+            _log.warning("toolpulse: %s while %s (counted from now on)", type(error).__qualname__, place)
 
 
 report: Callable[[str, Exception, bool], None] = _log_once

@@ -18,6 +18,13 @@ MOST_KEYS: Final = 64
 OTHER_KEY: Final = "(other)"
 
 _LONGEST: Final = 64
+_MOST_BITS: Final = 8192  # Python refuses to print much longer integers in decimal
+
+
+def check_key(key: object) -> None:
+    """Raise ConfigurationError where ``key`` is neither an argument's name nor callable."""
+    if key is not None and not callable(key) and (not isinstance(key, str) or not key):
+        raise ConfigurationError(f"key must name an argument or be callable, not {key!r}")
 
 
 def key_of(key: str | Callable[..., object] | None, function: Any) -> KeyOf | None:
@@ -27,10 +34,9 @@ def key_of(key: str | Callable[..., object] | None, function: Any) -> KeyOf | No
     """
     if key is None:
         return None
+    check_key(key)
     if callable(key):
         return lambda args, kwargs: as_text(key(*args, **kwargs))
-    if not isinstance(key, str):
-        raise ConfigurationError(f"key must name an argument or be callable, not {type(key).__name__}")
     return _of_argument(key, function)
 
 
@@ -54,14 +60,20 @@ def _of_argument(name: str, function: Any) -> KeyOf:
     return of_call
 
 
-def as_text(value: object) -> str:
+def as_text(value: Any) -> str:
     """A key's value as stored text: long text becomes a digest, and of an object only its type is told."""
-    if isinstance(value, enum.Enum):
-        value = value.value
-    if isinstance(value, str):
+    kind = type(value)
+    if issubclass(kind, enum.Enum):
+        return as_text(value.value)
+    if issubclass(kind, str):
         text = str.__str__(value)
-    elif value is None or isinstance(value, bool | int):
+    elif value is None or kind is bool:
         text = repr(value)
+    elif issubclass(kind, int):
+        text = int.__format__(value, "d" if int.bit_length(value) < _MOST_BITS else "x")
     else:
-        text = type(value).__qualname__
-    return text if len(text) <= _LONGEST else "sha256:" + digest(text.encode("utf-8", "surrogatepass"))[:32]
+        text = kind.__qualname__
+    raw = text.encode("utf-8", "surrogatepass")
+    # a lone surrogate cannot be written as UTF-8, and an event that holds one could not be sent
+    fit = len(text) <= _LONGEST and raw.decode("utf-8", "replace") == text
+    return text if fit else "sha256:" + digest(raw)[:32]

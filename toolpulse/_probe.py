@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from toolpulse._keys import KeyOf, key_of
+from toolpulse._keys import KeyOf, check_key, key_of
+from toolpulse._settings import check_tool
 from toolpulse._switch import switch
 from toolpulse.errors import ConfigurationError, DecorationError, DriftError
-from toolpulse.watch import Outcome, decorate
+from toolpulse.watch import Outcome, Stream, decorate
 
 if TYPE_CHECKING:
     from toolpulse._settings import Settings
@@ -23,7 +25,7 @@ NO_KEY: Final = "(no key)"
 class Recorder(Protocol):
     """What a probe needs of a monitor."""
 
-    def settings_for(self, options: dict[str, Any]) -> Settings: ...
+    def settings_for(self, options: dict[str, Any], function: Any = None) -> Settings: ...
 
     def track(self, tool: str, key: str, settings: Settings) -> Track: ...
 
@@ -60,8 +62,9 @@ def decorator(target: Any, options: dict[str, Any], source: Source, owner: objec
     if target is not None and options:
         raise DecorationError("watch() takes a target or options: write watch(...)(target)")
     name = options.get("tool")
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ConfigurationError(f"tool must be a string that is not empty, not {name!r}")
+    if name is not None:
+        check_tool(name)
+    check_key(options.get("key"))
     source.check(options)
 
     def decorated(inner: Any) -> Any:
@@ -73,27 +76,28 @@ def decorator(target: Any, options: dict[str, Any], source: Source, owner: objec
 class ToolProbe:
     """Takes what a watched tool's calls give, and hands it to the monitor of the moment."""
 
-    __slots__ = ("_key_of", "_monitor", "_options", "_settings", "_source", "_tool")
+    __slots__ = ("_bound", "_function", "_key_of", "_options", "_source", "_tool")
 
     def __init__(self, source: Source, tool: str, options: dict[str, Any], function: Any) -> None:
         self._source = source
         self._tool = tool
         self._options = options
+        self._function = function
         self._key_of: KeyOf | None = key_of(options.get("key"), function)
-        self._monitor: Recorder | None = None
-        self._settings: Settings | None = None
+        self._bound: tuple[Recorder | None, Settings | None] = (None, None)
 
     def _bind(self) -> tuple[Recorder, Settings]:
         monitor = self._source.monitor()
-        if monitor is not self._monitor or self._settings is None:
+        bound, settings = self._bound
+        if bound is not monitor or settings is None:
             try:
-                self._settings = monitor.settings_for(self._options)
+                settings = monitor.settings_for(self._options, self._function)
             except ConfigurationError as error:
                 # a monitor configured after decoration may not have a consumer of that name: its own are asked then
                 monitor.failed(f"setting up {self._tool}", error)
-                self._settings = monitor.settings_for({**self._options, "consumers": ()})
-            self._monitor = monitor
-        return monitor, self._settings
+                settings = monitor.settings_for({**self._options, "consumers": ()}, self._function)
+            self._bound = (monitor, settings)
+        return monitor, settings
 
     def _at(self, monitor: Recorder, settings: Settings, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Track:
         if self._key_of is None:
@@ -105,68 +109,86 @@ class ToolProbe:
             key = NO_KEY
         return monitor.track(self._tool, key, settings)
 
+    def _failed(self, place: str, error: Exception) -> None:
+        # the tool may stand so deep in the stack that even this fails
+        with suppress(Exception):
+            self._source.monitor().failed(place, error)
+
     def returned(self, response: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Count the response of a call that ended. Raises DriftError where that was asked for."""
         if not switch.on:
             return
-        monitor = self._source.monitor()
         try:
             monitor, settings = self._bind()
             monitor.take(self._at(monitor, settings, args, kwargs), settings, response)
         except DriftError:
             raise
         except Exception as error:  # noqa: BLE001 - the tool must not notice
-            monitor.failed("reporting a response", error)
+            self._failed("reporting a response", error)
 
     def raised(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Count a call that failed, by the type of its exception only."""
         if not switch.on:
             return
-        monitor = self._source.monitor()
         try:
             monitor, settings = self._bind()
             monitor.count_error(self._at(monitor, settings, args, kwargs), type(error).__qualname__)
         except Exception as failure:  # noqa: BLE001 - the tool must not notice
-            monitor.failed("reporting an error", failure)
+            self._failed("reporting an error", failure)
 
-    def stream(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolStream:
+    def stream(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Stream:
         """Open the record of a stream."""
-        monitor = self._source.monitor()
+        if not switch.on:
+            return UNWATCHED
         try:
             monitor, settings = self._bind()
             track = self._at(monitor, settings, args, kwargs)
             return ToolStream(monitor, settings, track)
         except Exception as error:  # noqa: BLE001 - the tool must not notice
-            monitor.failed("opening a stream", error)
-            return ToolStream(monitor, None, None)
+            self._failed("opening a stream", error)
+            return UNWATCHED
+
+
+class _Unwatched:
+    def item(self, value: object) -> None:
+        pass
+
+    def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
+        pass
+
+
+UNWATCHED: Final = _Unwatched()
+"""A stream of which nothing is taken."""
 
 
 class ToolStream:
-    """One stream of a watched tool; without a track it takes nothing."""
+    """One stream of a watched tool."""
 
     __slots__ = ("_monitor", "_record", "_settings", "_track")
 
-    def __init__(self, monitor: Recorder, settings: Settings | None, track: Track | None) -> None:
+    def __init__(self, monitor: Recorder, settings: Settings, track: Track) -> None:
         self._monitor = monitor
         self._settings = settings
         self._track = track
-        self._record = monitor.stream(track, settings) if track is not None and settings is not None else None
+        self._record = monitor.stream(track, settings)
 
     def item(self, value: object) -> None:
         """Reduce an item as it passes."""
-        if switch.on and self._record is not None:
+        if switch.on:
             try:
                 self._record.add(value)
             except Exception as error:  # noqa: BLE001 - the tool must not notice
-                self._monitor.failed("observing an item", error)
+                with suppress(Exception):
+                    self._monitor.failed("observing an item", error)
 
     def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
         """Count the stream. Raises DriftError where that was asked for."""
-        if not switch.on or self._track is None or self._settings is None or self._record is None:
+        if not switch.on:
             return
         try:
             self._monitor.end_stream(self._track, self._settings, self._record, outcome, error)
         except DriftError:
             raise
         except Exception as failure:  # noqa: BLE001 - the tool must not notice
-            self._monitor.failed("ending a stream", failure)
+            with suppress(Exception):
+                self._monitor.failed("ending a stream", failure)

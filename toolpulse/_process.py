@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar, overload
@@ -23,7 +24,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._monitor: Monitor | None = None
-        self._making = threading.Lock()
+        self._making = threading.RLock()
 
     def monitor(self) -> Monitor:
         return self._monitor or self._make()
@@ -41,13 +42,20 @@ class _Process:
         else:
             Monitor(sinks=()).settings_for({**options, "consumers": ()})
 
-    def set(self, monitor: Monitor) -> Monitor | None:
+    def set(self, monitor: Monitor | None) -> Monitor | None:
+        """Put a monitor in place, or none, so that the next call makes one; the one before."""
         with self._making:
             before, self._monitor = self._monitor, monitor
             return before
 
+    def after_fork(self) -> None:
+        """In a child the lock may be held by nobody."""
+        self._making = threading.RLock()
+
 
 process: Final = _Process()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=process.after_fork)
 
 
 def configure(

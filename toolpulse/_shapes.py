@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Shape")
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finalizer may run inside, and observe
 _interned: weakref.WeakValueDictionary[tuple[Any, ...], Shape] = weakref.WeakValueDictionary()
 
 
@@ -159,21 +159,35 @@ def _intern(cls: type[S], key: tuple[Any, ...], **slots: Any) -> S:
             shape = object.__new__(cls)
             for name, value in {**slots, "_text": None, "_fingerprint": None}.items():
                 setattr(shape, name, value)
-            _interned[key] = shape
+            shape = _interned.setdefault(key, shape)
         found: S = shape
         return found
+
+
+def after_fork() -> None:
+    """In a child: the lock may be held by a thread that is not there."""
+    global _lock  # noqa: PLW0603 - the one lock of the process
+    _lock = threading.RLock()
 
 
 UNKNOWN: Final[Shape] = _intern(_Unknown, (_Unknown,))
 """Not looked at: something was cut here."""
 
 JSON_KINDS: Final = ("null", "boolean", "integer", "number", "string")
+PYTHON_KINDS: Final = ("bytes", "date", "time", "datetime", "duration", "decimal", "uuid", "path", "complex")
+"""Beside these there is ``other:<module.qualname>``."""
+
+_KNOWN_KINDS: Final = frozenset((*JSON_KINDS, *PYTHON_KINDS))
 
 
 def shape_from_normal(normal: object) -> Shape:
     """The shape whose normal form, parsed from JSON, is ``normal``. Raises ValueError where it is none."""
     if isinstance(normal, str):
-        return UNKNOWN if normal == "unknown" else Scalar(normal)
+        if normal in _KNOWN_KINDS or normal.startswith("other:"):
+            return Scalar(normal)
+        if normal == "unknown":
+            return UNKNOWN
+        raise ValueError("a kind stands there that does not exist")
     if isinstance(normal, dict):
         return Object({name: shape_from_normal(child) for name, child in normal.items()})
     if isinstance(normal, list):
@@ -190,3 +204,12 @@ def fewest(shapes: Iterable[Shape], limit: int) -> frozenset[Shape]:
     if len(known) <= limit:
         return found
     return frozenset(sorted(known, key=lambda shape: shape.text)[:limit]) | {UNKNOWN}
+
+
+def is_empty(shape: Shape) -> bool:
+    """Whether it is a container without members."""
+    if isinstance(shape, Object):
+        return not shape.names
+    if isinstance(shape, Array):
+        return not shape.elements
+    return isinstance(shape, Map) and not shape.values

@@ -8,20 +8,31 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolpulse.live import MOST_SHAPES, Live, Tally
+import msgspec
+
+from toolpulse.evidence import WINDOW
+from toolpulse.incident import ACTIVE
+from toolpulse.live import MOST_SHAPES, Errors, Live, Tally
+from toolpulse.stores.base import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolpulse._shapes import Shape
+    from toolpulse.events import DriftEvent
     from toolpulse.shape import Observation, Truncation
 
 MOST_WAITING: Final = 5 * MOST_SHAPES
 """Distinct shapes that wait; beyond it calls are still counted, as unjudged, and their shapes are let go."""
 
 _MOST_ERROR_TYPES: Final = 64
+
+_Places: TypeAlias = tuple[tuple[str, str], ...]
+"""Where an observation was cut, and by which limit: how much there was in all differs from call to call."""
 
 
 class _Waiting:
@@ -40,28 +51,45 @@ class _Waiting:
 class Track:
     """One (tool, key) of one monitor."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(
+        self, live: Live, unwrap: str | None = None, callback: Callable[[DriftEvent], None] | None = None
+    ) -> None:
         self.live = live
+        self.unwrap = unwrap
+        """How responses are read; as the call says where it is None."""
+        self.callback = callback
+        """Who is told beside the sinks."""
         self.loaded = False
         """Whether the store was asked for what it knows."""
+        self.asserts = any(consumer.assertions for consumer in live.consumers)
+        """Whether somebody asserts something of the payload."""
         self.calls = 0
         self.errors: Counter[str] = Counter()
         self.unjudged = 0
         self._sequence = 0
         self._drained = 0
-        self._waiting: dict[tuple[Shape, str], _Waiting] = {}
-        self._lock = threading.Lock()
+        self._last_good = 0
+        self._failed: deque[int] = deque(maxlen=WINDOW)
+        self._failed_drained = 0
+        self._waiting: dict[tuple[Shape, str, _Places, tuple[str, ...]], _Waiting] = {}
+        self._lock = threading.RLock()  # a signal handler may come back in
 
     @property
     def waiting(self) -> int:
         """Observations not yet judged."""
         return self._sequence - self._drained
 
-    def record(self, seen: Observation) -> bool:
-        """Count one response. True where so many shapes wait that a flush should not."""
-        key = (seen.shape, seen.encoding)
+    @property
+    def due(self) -> bool:
+        """Whether there is anything to judge."""
+        return self._sequence > self._drained or self.errors.total() > self._failed_drained
+
+    def record(self, seen: Observation, broken: tuple[str, ...] = ()) -> bool:
+        """Count one response, with the assertions it broke. True where so many shapes wait that a flush should not."""
+        key = (seen.shape, seen.encoding, _places(seen.truncations), broken)
         with self._lock:
             self.calls += 1
+            self._last_good = self.calls
             entry = self._waiting.get(key)
             if entry is None:
                 if len(self._waiting) >= MOST_WAITING:
@@ -79,6 +107,7 @@ class Track:
             self.calls += 1
             known = kind in self.errors or len(self.errors) < _MOST_ERROR_TYPES
             self.errors[kind if known else "other"] += 1
+            self._failed.append(self.calls)
 
     def record_unseen(self) -> None:
         """Count one call whose response could not be looked at."""
@@ -86,24 +115,127 @@ class Track:
             self.calls += 1
             self.unjudged += 1
 
-    def drain(self) -> list[Tally]:
+    def judge(self) -> list[DriftEvent]:
+        """Judge what waits; the events to tell. Where judging fails, what is left is counted as unjudged."""
+        tallies, errors = self._drain(), self._drain_errors()
+        before = self.live.observations
+        try:
+            return self.live.take(tallies, errors)
+        except Exception:
+            with self._lock:
+                self.unjudged += sum(tally.count for tally in tallies) - (self.live.observations - before)
+            raise
+
+    def restore(self, known: Snapshot | None) -> None:
+        """Go on from what the store knew, if anything."""
+        if known is not None and self.live.sealed is None:
+            self.live.restore(
+                known.observations, known.rows, known.maps_learned, known.incidents, known.decisions, known.merged
+            )
+        self.loaded = True
+
+    def snapshot(self) -> Snapshot:
+        """What the store is to know."""
+        live = self.live
+        return Snapshot(
+            live.observations,
+            live.rows,
+            tuple(live.maps_learned.values()),
+            tuple(live.book.incidents.values()),
+            tuple(live.book.decisions.values()),
+            live.merged,
+        )
+
+    def _drain(self) -> list[Tally]:
         """Take what waits; ordinals go on from what the live state has observed."""
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             offset = self.live.observations - self._drained
             self._drained = self._sequence
         return [
-            Tally(shape, encoding, w.count, w.first + offset, w.last + offset, iso_time(w.time), w.truncations)
-            for (shape, encoding), w in waiting.items()
+            Tally(shape, encoding, w.count, w.first + offset, w.last + offset, iso_time(w.time), w.truncations, broken)
+            for (shape, encoding, _, broken), w in waiting.items()
         ]
 
+    def _drain_errors(self) -> Errors | None:
+        """How calls failed so far; None where none failed since the last time."""
+        with self._lock:
+            total = self.errors.total()
+            if total == self._failed_drained:
+                return None
+            self._failed_drained = total
+            recent = sum(position > self.calls - WINDOW for position in self._failed)
+            return Errors(self.calls, total, self.calls - self._last_good, recent, iso_time(time.time()))
+
     def after_fork(self) -> None:
-        """In a child: what waits is the parent's to flush, and a lock may be held by nobody."""
-        self._lock = threading.Lock()
+        """In a child: what was counted is the parent's to flush and tell, and a lock may be held by nobody."""
+        self._lock = threading.RLock()
+        self.calls = self.unjudged = self._last_good = self._failed_drained = 0
+        self.errors = Counter()
+        self._failed.clear()
         self._waiting = {}
         self._drained = self._sequence
+
+
+def _places(truncations: tuple[Truncation, ...]) -> _Places:
+    return tuple((cut.path, cut.limit) for cut in truncations) if truncations else ()
 
 
 def iso_time(seconds: float) -> str:
     """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class ToolHealth(msgspec.Struct, frozen=True):
+    """How one tool is doing."""
+
+    calls: int
+    """Calls that ended, failed ones included."""
+    errors: int
+    """Calls that raised, or whose result said it is an error."""
+    state: str
+    """``learning`` until ten observations taught, then ``watching``."""
+    shapes: int
+    """Distinct shapes known."""
+    incidents: int
+    """Incidents told of and open."""
+    keys: int = 1
+    """Variants of its calls."""
+    error_types: dict[str, int] = {}
+    unjudged: int = 0
+    """Calls whose response could not be looked at, or came while too many shapes waited."""
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How a monitor is doing. Reading it waits for nothing."""
+
+    tools: dict[str, ToolHealth]
+    swallowed: int
+    """Errors that were kept from the watched tools."""
+    swallowed_by: dict[str, int]
+    """The same by place and type."""
+    store: str
+    """``ok``, or ``retrying`` since the last save failed."""
+    waiting: int
+    """Observations not yet judged."""
+    sinks: dict[str, str]
+    """By sink ``ok``, ``failing`` or ``busy``, and how many events were dropped."""
+
+
+def tool_health(tracks: list[Track]) -> ToolHealth:
+    types: Counter[str] = Counter()
+    for track in tracks:
+        types.update(track.errors.copy())
+    lives = [track.live for track in tracks]
+    return ToolHealth(
+        calls=sum(track.calls for track in tracks),
+        errors=types.total(),
+        state="learning" if any(live.learning for live in lives) else "watching",
+        shapes=sum(live.shapes for live in lives),
+        incidents=sum(
+            i.status in ACTIVE and i.risk.is_news for live in lives for i in live.book.incidents.copy().values()
+        ),
+        keys=len(tracks),
+        error_types=dict(sorted(types.items())),
+        unjudged=sum(track.unjudged for track in tracks),
+    )

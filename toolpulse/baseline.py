@@ -5,6 +5,7 @@ A baseline learned here is *sealed*: what it learned is taken as complete, and c
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -22,6 +23,7 @@ from toolpulse.paths import Path, format_path, parse_path
 from toolpulse.profile import Profile, Sightings, fold
 from toolpulse.risk import Risk, worst
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation, Truncation, Walker
+from toolpulse.unwrap import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,9 +81,9 @@ class Baseline:
         self.maps_learned = maps_learned
         self.consumers = tuple(consumers)
         self.unwrap = unwrap
-        names = [consumer.name for consumer in self.consumers]
-        if len(set(names)) < len(names):
-            raise ConfigurationError(f"consumers: two are named {max(names, key=names.count)}")
+        if unwrap not in MODES:
+            raise ConfigurationError(f"unwrap must be one of {', '.join(MODES)}, not {unwrap!r}")
+        _check_consumers(self.consumers)
         walker = Walker(limits, maps, records)
         beside = map_paths(row.shape for row in self.rows)
         self._walker = walker.with_maps(frozenset(d.path for d in maps_learned), beside)
@@ -218,7 +220,7 @@ class Baseline:
             consumers=[consumer.plain() for consumer in self.consumers],
             rows=[_StoredRow.of(row) for row in self.rows],
         )
-        return msgspec.json.format(msgspec.json.encode(stored, order="sorted"), indent=1) + b"\n"
+        return _laid_out(msgspec.json.encode(stored, order="sorted")) + b"\n"
 
     @classmethod
     def from_json(cls, data: bytes) -> Baseline:
@@ -240,6 +242,14 @@ class Baseline:
             raise InputError(f"not a baseline: {error}") from None
 
 
+def _laid_out(data: bytes) -> bytes:
+    try:
+        return msgspec.json.format(data, indent=1)
+    except msgspec.DecodeError:
+        # a field name may hold a lone surrogate, which JSON has and msgspec refuses
+        return json.dumps(json.loads(data), indent=1).encode("ascii")
+
+
 def check_schema(plain: object, supported: int, what: str) -> None:
     """Check a persisted object's ``schema`` in the order present, integer, supported. Raises InputError."""
     if not isinstance(plain, dict):
@@ -251,6 +261,15 @@ def check_schema(plain: object, supported: int, what: str) -> None:
         raise InputError(f"schema of the {what} must be a whole number, not {type(version).__name__}")
     if version != supported:
         raise InputError(f"schema {version} of the {what} is not supported; this version reads {supported}")
+
+
+def _check_consumers(consumers: tuple[Consumer, ...]) -> None:
+    for index, consumer in enumerate(consumers):
+        if not isinstance(consumer, Consumer):
+            raise ConfigurationError(f"consumers[{index}] must be a Consumer, not {type(consumer).__name__}")
+    names = [consumer.name for consumer in consumers]
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"consumers: two are named {max(names, key=names.count)}")
 
 
 def cut_paths(truncations: Iterable[Truncation]) -> frozenset[Path]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from toolpulse.diff import WARM, Change
 from toolpulse.errors import ConfigurationError
+from toolpulse.expects import expectation, of_annotation
 from toolpulse.paths import Glob, Path, format_path, glob
-from toolpulse.risk import ALWAYS_STANDS, RULE_IDS, Risk, Rule, classify
+from toolpulse.risk import ALWAYS_STANDS, RULE_IDS, RULES, Risk, Rule, classify
+
+if TYPE_CHECKING:
+    from toolpulse.profile import Profile
 
 NUMERIC: Final[Mapping[str, Mapping[str, Risk]]] = {
     "lenient": {},
@@ -19,6 +24,8 @@ NUMERIC: Final[Mapping[str, Mapping[str, Risk]]] = {
     "exact": {"number-widened": Risk.HIGH, "number-narrowed": Risk.HIGH},
 }
 """What each numeric policy says of integers and numbers; what it does not name is quiet."""
+
+ANNOTATION: Final = "annotation"
 
 NULL: Final = ("quiet", "investigate", "high")
 
@@ -50,13 +57,18 @@ class Consumer:
     ``ignore``: globs that give no finding, what is below them included. ``requires``: the paths it reads; a change at,
     above or below one keeps at least the table's risk, one elsewhere is ``info`` at most. ``risk``: overrides by rule
     id or path glob; a path's goes before a rule's. ``opaque``: it hands the response on untouched, so that structure is
-    ``info`` at most. The availability of the whole response always stands.
+    ``info`` at most. ``expects``: the type it reads the response into (a pydantic model, a dataclass, a TypedDict, a
+    msgspec.Struct, a JSON Schema as a dict, or ``"annotation"`` for the tool's own return annotation); what the type
+    does not need or does take is ``info`` at most. ``assertions``: named predicates on the live payload, called in the
+    tool's thread; one that is false or raises is a ``contract`` finding, and the payload is not kept. The availability
+    of the whole response always stands.
 
     Raises ConfigurationError naming the setting: a policy or rule id that does not exist, a bad glob, a contradiction.
     """
 
     __slots__ = (
-        "_ignore", "_overrides", "_requires", "ignore", "name", "null", "numeric", "opaque", "requires", "risk", "tools",
+        "_expected", "_ignore", "_overrides", "_requires", "assertions", "expects", "ignore", "name", "null", "numeric",
+        "opaque", "requires", "risk", "tools",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +82,8 @@ class Consumer:
         requires: Sequence[str] = (),
         risk: Mapping[str, Risk | str] | None = None,
         opaque: bool = False,
+        expects: Any = None,
+        assertions: Mapping[str, Callable[[Any], object]] | None = None,
     ) -> None:
         self.name = _text("name", name)
         self.tools = _text("tools", tools)
@@ -77,8 +91,11 @@ class Consumer:
         self.null = _one_of("null", null, NULL)
         self.ignore = _paths("ignore", ignore)
         self.requires = _paths("requires", requires)
-        self.risk = {key: _risk(key, value) for key, value in (risk or {}).items()}
-        self.opaque = opaque
+        self.risk = _risks({} if risk is None else risk)
+        self.opaque = _flag("opaque", opaque)
+        self.expects = expects
+        self.assertions = _assertions(assertions or {})
+        self._expected = None if expects is None or expects == ANNOTATION else expectation(expects)
         self._ignore = tuple(map(glob, self.ignore))
         self._requires = tuple(map(glob, self.requires))
         self._overrides = tuple((_override(key), value) for key, value in self.risk.items() if key not in RULE_IDS)
@@ -97,6 +114,25 @@ class Consumer:
         """Whether the tool is one of its ``tools``."""
         return fnmatchcase(tool, self.tools)
 
+    def for_function(self, function: Any) -> Consumer:
+        """This consumer beside a tool: with ``expects="annotation"`` it reads the function's return annotation.
+
+        Raises ConfigurationError where the annotation cannot be read.
+        """
+        if self.expects != ANNOTATION or function is None:
+            return self
+        bound = copy(self)
+        bound._expected = of_annotation(function)  # noqa: SLF001 - its own kind
+        return bound
+
+    def disagreements(self, profile: Profile) -> tuple[str, ...]:
+        """Where what was learned is not what ``expects`` says, a sentence for each place."""
+        return self._expected.disagreements(profile) if self._expected is not None else ()
+
+    def broken(self, payload: object) -> tuple[str, ...]:
+        """The assertions that do not hold for a payload, as ``consumer: assertion``."""
+        return tuple(f"{self.name}: {name}" for name, holds in self.assertions.items() if not _holds(holds, payload))
+
     def risk_of(self, change: Change, rule: Rule, *, sealed: bool = True) -> Risk:
         """What a change means to this consumer. On a live baseline a path not yet taught ten times is ``info``."""
         risk = self._policy(rule)
@@ -104,7 +140,8 @@ class Consumer:
             return self.risk.get(rule.id, risk)
         if any(_covers(pattern, change.path) for pattern in self._ignore):
             return Risk.QUIET
-        risk = self._overridden(change, rule, risk)
+        expected = self._expected.risk_of(change, rule) if self._expected is not None else None
+        risk = self._overridden(change, rule, risk if expected is None else expected)
         if self.requires:
             touched = any(pattern.touches(change.path) for pattern in self._requires)
             risk = min(risk, rule.risk) if touched else max(risk, Risk.INFO)
@@ -151,6 +188,33 @@ def findings(
     return tuple(sorted(found, key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
 
 
+def contract_findings(broken: tuple[str, ...], consumers: tuple[Consumer, ...]) -> tuple[Finding, ...]:
+    """Findings for assertions that did not hold, given as ``consumer: assertion``."""
+    rule = next(rule for rule in RULES if rule.id == "contract")
+    found = []
+    for consumer in consumers:
+        for name in consumer.assertions:
+            if f"{consumer.name}: {name}" in broken:
+                risk = consumer.risk.get(rule.id, rule.risk)
+                evidence = "an assertion on the payload is false or raised"
+                found.append(Finding("$", rule.id, "holds", name, risk, evidence, consumer=consumer.name))
+    return tuple(found)
+
+
+def _holds(assertion: Callable[[Any], object], payload: object) -> bool:
+    try:
+        return bool(assertion(payload))
+    except Exception:  # noqa: BLE001 - an assertion that raises does not hold
+        return False
+
+
+def _assertions(assertions: Mapping[str, Callable[[Any], object]]) -> dict[str, Callable[[Any], object]]:
+    for name, predicate in assertions.items():
+        if not isinstance(name, str) or not callable(predicate):
+            raise ConfigurationError(f"consumer: assertions[{name!r}] must be a name and a callable")
+    return dict(assertions)
+
+
 def _finding(change: Change, rule: Rule, risk: Risk, consumer: Consumer) -> Finding:
     return Finding(
         format_path(change.path),
@@ -182,11 +246,26 @@ def _one_of(setting: str, value: str, known: tuple[str, ...]) -> str:
 
 
 def _paths(setting: str, globs: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(globs, str):
-        raise ConfigurationError(f"consumer: {setting} takes a list of paths, not a bare string")
+    if isinstance(globs, str) or not isinstance(globs, Sequence):
+        what = "a bare string" if isinstance(globs, str) else type(globs).__name__
+        raise ConfigurationError(f"consumer: {setting} takes a list of paths, not {what}")
     for text in globs:
         glob(text)
     return tuple(globs)
+
+
+def _flag(setting: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"consumer: {setting} must be True or False, not {value!r}")
+    return value
+
+
+def _risks(overrides: Mapping[str, Risk | str]) -> dict[str, Risk]:
+    if not isinstance(overrides, Mapping):
+        raise ConfigurationError(
+            f"consumer: risk takes a mapping of rule ids and paths, not {type(overrides).__name__}"
+        )
+    return {key: _risk(key, value) for key, value in overrides.items()}
 
 
 def _risk(key: str, value: Risk | str) -> Risk:

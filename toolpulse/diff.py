@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from toolpulse._shapes import UNKNOWN, Array, Map, Object, Shape
+from toolpulse._shapes import UNKNOWN, Array, Map, Object, Shape, is_empty
 from toolpulse.maps import data_like, rewrite
 from toolpulse.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path
 from toolpulse.profile import CONTAINERS, Place, Profile
@@ -19,7 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Fact: TypeAlias = Literal[
-    "missing", "added", "kind", "container", "encoding", "null", "refined", "learned", "element", "empty"
+    "missing",
+    "added",
+    "kind",
+    "container",
+    "encoding",
+    "null",
+    "refined",
+    "learned",
+    "element",
+    "empty",
+    "vanished",
+    "valueless",
+    "errors",
+    "broken",
+    "map",
+    "truncation",
 ]
 
 WARM: Final = 10
@@ -147,9 +162,9 @@ class _Diff:
         if shape.kind == "null":
             if "null" not in place.kinds:
                 evidence = _of(place.seen.count, place.seen.count)
-                self._found(ROOT, "empty", _named(place.commonest), "null", evidence, place.seen.count)
+                self._found(ROOT, "empty", named(place.commonest), "null", evidence, place.seen.count)
             return True
-        if not _is_empty(shape) or not (place.filled.count or place.known - CONTAINERS):
+        if not is_empty(shape) or not (place.filled.count or place.known - CONTAINERS):
             return False
         if not place.empty.count or shape.kind not in place.kinds:
             self._found(
@@ -182,7 +197,7 @@ class _Diff:
     def _refined(self, place: Place, by_kind: dict[str, list[Shape]], path: Path) -> None:
         for kind in sorted(by_kind.keys() - {"null"}):
             evidence = f"null in {_of(place.kinds['null'].count, place.seen.count)}"
-            self._found(path, "refined", "null", _named(kind), evidence, place.seen.count)
+            self._found(path, "refined", "null", named(kind), evidence, place.seen.count)
 
     def _fresh(self, place: Place, by_kind: dict[str, list[Shape]]) -> list[str]:
         """The kinds never seen here; where integers and numbers are both new, numbers stand for both."""
@@ -199,14 +214,14 @@ class _Diff:
         before = place.commonest
         others = any(other in place.kinds for other in by_kind)
         evidence = _of(place.kinds[before].count, place.seen.count)
-        facts = (_named(before), _named(kind), evidence, place.seen.count)
+        facts = (named(before), named(kind), evidence, place.seen.count)
         if _numeric(place, kind):
             before = "integer" if kind == "number" else "number"
             evidence = _of(place.kinds[before].count, place.seen.count)
             self._found(path, "kind", before, kind, evidence, place.seen.count, partly=others)
         elif member and others:
             cut = blind or place.cut.count > 0 or path in self.cuts or path[:-1] in self.cuts
-            self._found(path, "element", _named(before), NEW_SHAPE, evidence, place.seen.count, partly=True, cut=cut)
+            self._found(path, "element", named(before), NEW_SHAPE, evidence, place.seen.count, partly=True, cut=cut)
         elif kind == "null":
             self._found(path, "null", *facts, partly=len(by_kind) > 1)
         elif member:
@@ -230,7 +245,7 @@ class _Diff:
             if not blind and path not in self.cuts:
                 self._missing(place, required, holders, len(objects), path)
             for name in gathered.keys() - place.fields.keys():
-                after = _named(_leading(gathered[name]))
+                after = named(_leading(gathered[name]))
                 evidence = f"in none of {place.objects.count:,} before"
                 partly = holders[name] < len(objects)
                 self._found((*path, name), "added", "missing", after, evidence, place.objects.count, partly=partly)
@@ -253,7 +268,7 @@ class _Diff:
             now = "absent in some now" if held else "absent now"
             since = field.always.count if not self.sealed else place.objects.count
             evidence = f"{_of(field.always.count, since)}; {now}"
-            kind = _named(field.commonest)
+            kind = named(field.commonest)
             self._found((*path, name), "missing", kind, "missing", evidence, place.objects.count, partly=held > 0)
 
     def _new_member(self, place: Place, objects: list[Object], required: set[str], path: Path, blind: bool) -> bool:
@@ -279,7 +294,7 @@ class _Diff:
         inner = (*path, step)
         start = len(self.changes)
         if members is None or not members.kinds:
-            after = _named(_leading(shapes - {UNKNOWN} or shapes))
+            after = named(_leading(shapes - {UNKNOWN} or shapes))
             evidence = f"empty in {_of(place.empty.count, place.seen.count)}"
             self._found(inner, "learned", "missing", after, evidence, place.seen.count)
         else:
@@ -329,14 +344,6 @@ def _only_empty_records(place: Place) -> bool:
     return "object" in place.kinds and not place.fields
 
 
-def _is_empty(shape: Shape) -> bool:
-    return (
-        (isinstance(shape, Object) and not shape.names)
-        or (isinstance(shape, Array) and not shape.elements)
-        or (isinstance(shape, Map) and not shape.values)
-    )
-
-
 def _leading(shapes: Iterable[Shape]) -> str:
     """The kind that stands for several: not null where another is there, numbers before integers, then by name."""
     kinds = {shape.kind for shape in shapes}
@@ -344,7 +351,8 @@ def _leading(shapes: Iterable[Shape]) -> str:
     return "number" if {"integer", "number"} == kinds else min(kinds)
 
 
-def _named(kind: str) -> str:
+def named(kind: str) -> str:
+    """The kind as findings print it: a map is an object."""
     return "object" if kind == "map" else kind
 
 

@@ -97,7 +97,7 @@ def drift_event(
     changes = _changes(incident.findings)
     patterns = {change.pattern for change in changes if change.pattern}
     return DriftEvent(
-        id=event_id(incident.id, incident.status, incident.opened),
+        id=event_id(incident.id, incident.status, incident.tellings),
         time=time,
         tool=incident.tool,
         key=incident.key,
@@ -117,9 +117,44 @@ def drift_event(
     )
 
 
-def event_id(incident: str, status: str, ordinal: int) -> str:
+def note(
+    tool: str,
+    key: str,
+    status: str,
+    time: str,
+    summary: str,
+    fingerprint: str | None,
+    count: int,
+    coverage: Iterable[str] = (),
+    findings: tuple[Finding, ...] = (),
+) -> DriftEvent:
+    """An event that is no incident: what was learned, and what was noted in passing."""
+    changes = _changes(findings)
+    summary = summary or summarise(changes)
+    return DriftEvent(
+        id=event_id(f"{tool} {key} {summary}", status, count),
+        time=time,
+        tool=tool,
+        key=key,
+        incident=None,
+        status=status,
+        risk=Risk.INFO,
+        risks={},
+        summary=summary,
+        pattern=None,
+        changes=changes,
+        fingerprint_before=None,
+        fingerprint_after=fingerprint,
+        encoding="native",
+        count=count,
+        share=1.0,
+        coverage=tuple(coverage),
+    )
+
+
+def event_id(incident: str, status: str, number: int) -> str:
     """A stable id, 16 hex digits: the same event told twice has it twice."""
-    return digest(f"{incident} {status} {ordinal}".encode())[:16]
+    return digest(f"{incident} {status} {number}".encode())[:16]
 
 
 def summarise(changes: tuple[EventChange, ...]) -> str:

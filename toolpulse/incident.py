@@ -1,22 +1,39 @@
-"""Changes that first appear together are one incident. Values in, values out.
+"""Changes that first appear together are one incident. Values in, values out: the book of one tool's incidents.
 
 A change is identified by path, rule and what is there now; an incident by the changes it opened with. A later
-observation that shows any of them counts to it; only a change nobody has seen opens another.
+observation that shows any of them counts to it; only a change nobody has seen opens another. It is told of once it is
+confirmed, resolves when it stays away improbably long under its own share, and a return joins it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from toolpulse.canonical import ascii_json, digest
 from toolpulse.consumer import Finding
-from toolpulse.risk import Risk, worst
+from toolpulse.errors import ConfigurationError
+from toolpulse.evidence import improbable
+from toolpulse.risk import RATES, Risk, worst
 
 ChangeKey: TypeAlias = tuple[str, str, str]
 """Path, rule id and what is there now."""
+
+Action: TypeAlias = Literal["accept", "reject", "ignore"]
+
+AWAY: Final = 20
+"""Observations an incident must at least stay away to resolve."""
+
+LOUDER: Final = 4
+"""A return is told of when the count has grown by this factor since the last event."""
+
+MOST_INCIDENTS: Final = 1000
+"""Incidents kept of a tool and key."""
+
+ACTIVE: Final = frozenset({"open", "reopened"})
+DECIDED: Final[dict[str, str]] = {"accept": "accepted", "reject": "rejected", "ignore": "ignored"}
 
 
 class Incident(msgspec.Struct, frozen=True):
@@ -27,7 +44,8 @@ class Incident(msgspec.Struct, frozen=True):
     key: str
     findings: tuple[Finding, ...]
     status: str
-    """``pending`` until it was seen often enough to be told of, then ``open``."""
+    """``pending`` until confirmed, ``open``, ``resolved``, ``reopened``; ``accepted``, ``rejected``, ``ignored``.
+    ``noted`` where nobody finds more than an addition in it."""
     count: int
     """Observations that showed any of its changes."""
     opened: int
@@ -36,6 +54,14 @@ class Incident(msgspec.Struct, frozen=True):
     first_time: str
     """ISO 8601, UTC."""
     last_time: str
+    told: int = 0
+    """The count at the last event."""
+    told_risk: Risk = Risk.QUIET
+    """The risk at the last event."""
+    tellings: int = 0
+    """How many events there were."""
+    silent: bool = False
+    """It returned, and nobody was told."""
 
     @property
     def keys(self) -> frozenset[ChangeKey]:
@@ -60,6 +86,22 @@ class Incident(msgspec.Struct, frozen=True):
         return min(1.0, self.count / max(1, ordinal - self.opened + 1))
 
 
+class Decision(msgspec.Struct, frozen=True):
+    """What somebody decided about an incident; a line of the audit trail, which only grows."""
+
+    id: str
+    """Stable: the same decision taken twice has the same."""
+    time: str
+    action: Action
+    tool: str
+    key: str
+    incident: str
+    changes: tuple[ChangeKey, ...]
+    """The changes it speaks of; all of the incident's where none were named."""
+    reason: str
+    who: str
+
+
 def change_key(finding: Finding) -> ChangeKey:
     """What identifies a finding's change, for whatever consumer."""
     return (finding.path, finding.rule_id, finding.after)
@@ -70,19 +112,131 @@ def incident_id(tool: str, key: str, changes: frozenset[ChangeKey]) -> str:
     return digest(ascii_json([tool, key, sorted(changes)]))[:12]
 
 
-def unseen(findings: tuple[Finding, ...], known: Mapping[ChangeKey, str]) -> tuple[Finding, ...]:
-    """The findings whose change belongs to no incident yet."""
-    return tuple(finding for finding in findings if change_key(finding) not in known)
+class Book:
+    """The incidents of one (tool, key), which change belongs to which, and what was decided."""
 
+    def __init__(self, tool: str, key: str, confirm: int = 1) -> None:
+        self.tool = tool
+        self.key = key
+        self.confirm = confirm
+        self.incidents: dict[str, Incident] = {}
+        self.decisions: dict[str, Decision] = {}
+        self.accepted: set[ChangeKey] = set()
+        self.rated: set[str] = set()
+        """The incidents about rates: observations that teach may show them again."""
+        self._known: dict[ChangeKey, str] = {}
 
-def opened(tool: str, key: str, findings: tuple[Finding, ...], ordinal: int, time: str) -> Incident:
-    """The incident that these findings start, still without a count: ``pending`` until it is confirmed."""
-    changes = frozenset(map(change_key, findings))
-    return Incident(incident_id(tool, key, changes), tool, key, findings, "pending", 0, ordinal, ordinal, time, time)
+    def restore(self, incidents: Iterable[Incident], decisions: Iterable[Decision]) -> None:
+        """Go on from what another book knew."""
+        for incident in incidents:
+            self._add(incident)
+        for decision in decisions:
+            self._note(decision)
 
+    def of(self, findings: Iterable[Finding]) -> frozenset[str]:
+        """The incidents that the findings' changes belong to."""
+        return frozenset(self._known[key] for key in map(change_key, findings) if key in self._known)
 
-def seen_again(incident: Incident, count: int, last: int, time: str) -> Incident:
-    """The incident after ``count`` more observations of it, the last at ordinal ``last``."""
-    return msgspec.structs.replace(
-        incident, count=incident.count + count, last=max(incident.last, last), last_time=time
-    )
+    def news(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """The findings without what was accepted."""
+        return tuple(f for f in findings if change_key(f) not in self.accepted) if self.accepted else findings
+
+    def open(self, findings: tuple[Finding, ...], ordinal: int, time: str) -> frozenset[str]:
+        """Start an incident from the changes nobody has seen, if any; the incidents all of the findings belong to."""
+        fresh = tuple(finding for finding in findings if change_key(finding) not in self._known)
+        if fresh:
+            if len(self.incidents) >= MOST_INCIDENTS:
+                self._forget_one()
+            name = incident_id(self.tool, self.key, frozenset(map(change_key, fresh)))
+            self._add(Incident(name, self.tool, self.key, fresh, "pending", 0, ordinal, ordinal, time, time))
+        return self.of(findings)
+
+    def _add(self, incident: Incident) -> None:
+        self.incidents[incident.id] = incident
+        self._known.update((key, incident.id) for key in incident.keys)
+        if incident.risk.is_news and any(finding.rule_id in RATES for finding in incident.findings):
+            self.rated.add(incident.id)
+
+    def seen(self, name: str, count: int, last: int, time: str) -> Incident | None:
+        """Count observations to an incident; the incident where that is to be told, else None."""
+        before = self.incidents.get(name)
+        if before is None:
+            return None
+        now = msgspec.structs.replace(before, count=before.count + count, last=max(before.last, last), last_time=time)
+        if before.status == "pending":
+            if now.count < self.confirm:
+                self.incidents[name] = now
+                return None
+            return self._told(now, "open" if now.risk.is_news else "noted")
+        if before.status == "resolved":
+            now = msgspec.structs.replace(now, status="reopened", silent=True)
+        if now.silent and (now.count >= LOUDER * now.told or now.risk < now.told_risk):
+            return self._told(now, "reopened")
+        self.incidents[name] = now
+        return None
+
+    def resolve(self, ordinal: int) -> list[Incident]:
+        """Resolve what stayed away improbably long up to ``ordinal``; those whose end is to be told."""
+        told = []
+        for incident in list(self.incidents.values()):
+            away = ordinal - incident.last
+            if incident.status not in ACTIVE or away < AWAY:
+                continue
+            span = incident.last - incident.opened + 1
+            if improbable(min(incident.count, span), span, away):
+                tellings = incident.tellings + (not incident.silent)
+                now = msgspec.structs.replace(incident, status="resolved", silent=False, tellings=tellings)
+                self.incidents[now.id] = now
+                # a return that nobody was told of ends without a word, too
+                if not incident.silent:
+                    told.append(now)
+        return told
+
+    def decide(
+        self, action: Action, name: str, paths: tuple[str, ...], *, reason: str, who: str, time: str
+    ) -> Decision | None:
+        """Decide about an incident, or about those of its changes that are at ``paths``.
+
+        None where just that was decided before. Raises ConfigurationError for a path the incident has no change at.
+        """
+        incident = self.incidents[name]
+        changes = tuple(sorted(key for key in incident.keys if not paths or key[0] in paths))
+        missing = sorted(set(paths) - {key[0] for key in changes})
+        if missing:
+            known = ", ".join(sorted({key[0] for key in incident.keys}))
+            raise ConfigurationError(f"incident {name} has no change at {missing[0]}; it has {known}")
+        identity = digest(ascii_json([action, name, sorted(changes)]))[:12]
+        if identity in self.decisions:
+            return None
+        decision = Decision(identity, time, action, self.tool, self.key, name, changes, reason, who)
+        self._note(decision)
+        if action != "accept" or incident.keys <= self.accepted:
+            incident = msgspec.structs.replace(incident, status=DECIDED[action])
+        self.incidents[name] = msgspec.structs.replace(incident, tellings=incident.tellings + 1)
+        return decision
+
+    def _note(self, decision: Decision) -> None:
+        self.decisions[decision.id] = decision
+        if decision.action == "accept":
+            self.accepted.update(decision.changes)
+        else:
+            self.accepted.difference_update(decision.changes)
+
+    def _told(self, incident: Incident, status: str) -> Incident:
+        now = msgspec.structs.replace(
+            incident,
+            status=status,
+            told=incident.count,
+            told_risk=incident.risk,
+            tellings=incident.tellings + 1,
+            silent=False,
+        )
+        self.incidents[now.id] = now
+        return now
+
+    def _forget_one(self) -> None:
+        """Additions go first, then what is not confirmed or over; the longest unseen of equals."""
+        gone = min(self.incidents.values(), key=lambda i: (i.status != "noted", i.status in ACTIVE, i.last))
+        del self.incidents[gone.id]
+        self.rated.discard(gone.id)
+        self._known = {key: name for key, name in self._known.items() if name != gone.id}

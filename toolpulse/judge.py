@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse.consumer import DEFAULT, Consumer, Finding, findings
+from toolpulse.consumer import DEFAULT, Consumer, Finding, contract_findings, findings
 from toolpulse.diff import Change, align, diff
 from toolpulse.patterns import explain
 from toolpulse.risk import TEACHES, Risk, worst
@@ -24,8 +24,15 @@ class Judgement(msgspec.Struct, frozen=True):
     """The shape as the profile reads it: records that fit a known map are maps."""
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
-    teaches: bool
-    """Whether the observation may teach: nobody finds more in it than an addition."""
+
+    def teaches_without(self, left: tuple[Finding, ...]) -> bool:
+        """Whether the observation may teach: of the findings ``left`` nobody's is more than an addition or a rate."""
+        return not any(finding.risk.is_news and finding.rule_id not in TEACHES for finding in left)
+
+    @property
+    def teaches(self) -> bool:
+        """Whether it may teach as it is."""
+        return self.teaches_without(self.findings)
 
     @property
     def risk(self) -> Risk:
@@ -40,19 +47,22 @@ def judge(
     *,
     encoding: str = "native",
     cuts: frozenset[Path] = frozenset(),
+    broken: tuple[str, ...] = (),
     sealed: bool = True,
     shapes: int = 20,
 ) -> Judgement:
     """Compare a shape with a profile and judge each difference for each consumer (without any, for the default one).
 
-    ``sealed``: the profile is complete, nothing of it is still being learned. ``shapes`` is the limit of member shapes
+    ``broken``: the assertions that did not hold, as ``consumer: assertion``. ``sealed``: the profile is complete, nothing
+    of it is still being learned. ``shapes`` is the limit of member shapes
     of the walk. Pure: equal arguments give equal judgements.
     """
     shape = align(profile, shape, shapes)
     changes = diff(profile, shape, encoding=encoding, cuts=cuts, sealed=sealed)
-    if not changes:
-        return Judgement(shape, (), (), True)
-    changes = explain(changes, profile, shape)
-    found = findings(changes, consumers or (DEFAULT,), sealed=sealed)
-    held = any(finding.risk.is_news and finding.rule_id not in TEACHES for finding in found)
-    return Judgement(shape, changes, found, not held)
+    found: tuple[Finding, ...] = ()
+    if changes:
+        changes = explain(changes, profile, shape)
+        found = findings(changes, consumers or (DEFAULT,), sealed=sealed)
+    if broken:
+        found = (*found, *contract_findings(broken, consumers))
+    return Judgement(shape, changes, found)

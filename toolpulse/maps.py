@@ -214,6 +214,20 @@ def places(shape: Shape) -> Iterator[tuple[Path, frozenset[Shape]]]:
         waiting.extend(((*path, segment), frozenset(found)) for segment, found in below.items())
 
 
+def shapes_at(shape: Shape, path: Path) -> frozenset[Shape]:
+    """The shapes a response has at a path; none where the path is not there."""
+    here = frozenset((shape,))
+    for segment in path:
+        if segment is ITEMS:
+            here = frozenset(e for s in here if isinstance(s, Array) for e in s.elements)
+        elif segment is VALUES:
+            here = frozenset(v for s in here if isinstance(s, Map) for v in s.values)
+        else:
+            name = str(segment)
+            here = frozenset(s.fields[name] for s in here if isinstance(s, Object) and name in s.fields)
+    return here
+
+
 def rewrite(shape: Shape, as_map: Callable[[Path, Object], bool], limit: int, path: Path = ROOT) -> Shape:
     """The shape with every record for which ``as_map`` says so read as a map; its keys are gone then."""
     if isinstance(shape, Object):

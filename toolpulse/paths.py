@@ -68,6 +68,8 @@ def parse_path(text: str) -> Path:
 
     Raises ConfigurationError that shows the text and where it stops making sense.
     """
+    if not isinstance(text, str):
+        raise ConfigurationError(f"a path must be a string, not {type(text).__name__}")
     rest = text.removeprefix("$")
     if not text or (rest and text is not rest and rest[0] not in ".["):
         raise ConfigurationError(f"{text!r} is not a path; an example is results[].score")
@@ -151,7 +153,9 @@ class Glob:
         return f"Glob({self.text!r})"
 
 
-@lru_cache(maxsize=1024)
 def glob(text: str) -> Glob:
     """The compiled glob of ``text``. Raises ConfigurationError where it is none."""
-    return Glob(text)
+    return _compiled(text) if isinstance(text, str) else Glob(text)
+
+
+_compiled = lru_cache(maxsize=1024)(Glob)

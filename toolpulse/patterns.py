@@ -5,18 +5,23 @@ A pattern is a hint beside the facts; it never changes their risk. Where two rea
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from toolpulse._shapes import Array, Object, Shape
 from toolpulse.diff import Change, find, fits
-from toolpulse.paths import ITEMS, Path, format_path
+from toolpulse.maps import shapes_at
+from toolpulse.paths import Path, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolpulse.profile import Place, Profile
+
+# Beyond it a rename would hardly stand out, and a response must not buy the work of comparing all with all.
+_MOST_PAIRS = 1024
 
 _ERROR_FIELDS: Final = frozenset({"error", "errors", "errormessage", "exception", "fault", "detail", "message"})
 
@@ -51,22 +56,9 @@ def _by_parent(changes: Iterable[Change]) -> dict[Path, tuple[list[Change], list
     return {parent: (gone, new) for parent, (gone, new) in parents.items() if gone}
 
 
-def _at(shape: Shape, path: Path) -> frozenset[Shape]:
-    """The shapes of a response at a path."""
-    here = frozenset((shape,))
-    for segment in path:
-        if segment is ITEMS:
-            here = frozenset(e for s in here if isinstance(s, Array) for e in s.elements)
-        elif isinstance(segment, str):
-            here = frozenset(s.fields[segment] for s in here if isinstance(s, Object) and segment in s.fields)
-        else:
-            here = frozenset(v for s in here for v in getattr(s, "values", ()))
-    return here
-
-
 def _exchanged(change: Change, profile: Profile, shape: Shape) -> _Found:
     """A container became another one: collapsed to its single element, or wrapped in or taken out of an object."""
-    place, now = find(profile, change.path), _at(shape, change.path)
+    place, now = find(profile, change.path), shapes_at(shape, change.path)
     if place is None or not now:
         return {}
     if place.items is not None and place.items.kinds and change.before == "array":
@@ -94,8 +86,8 @@ def _only_holder(objects: frozenset[Shape], place: Place) -> str | None:
 
 def _replaced(place: Place, gone: list[Change], new: list[Change], parent: Path, shape: Shape) -> _Found:
     """All that was there is gone: into one new field, out of the one that is gone, or away for an error."""
-    records = [s for s in _at(shape, parent) if isinstance(s, Object)]
-    wrapper = [c for c in new if _holds(place, frozenset(_at(shape, c.path)))]
+    records = [s for s in shapes_at(shape, parent) if isinstance(s, Object)]
+    wrapper = [c for c in new if _holds(place, frozenset(shapes_at(shape, c.path)))]
     if len(wrapper) == 1:
         return {change: ("wrapped", format_path(wrapper[0].path)) for change in (*gone, *wrapper)}
     inner = place.fields.get(str(gone[0].path[-1])) if len(gone) == 1 else None
@@ -124,9 +116,12 @@ def _renamed(place: Place, gone: list[Change], new: list[Change], parent: Path, 
     found: _Found = {}
     left_gone, left_new = list(gone), list(new)
     for alike in (_same_letters, _any_letters):
+        if alike is _any_letters and len(left_gone) * len(left_new) > _MOST_PAIRS:
+            break
         pairs = [(g, n) for g in left_gone for n in left_new if alike(g, n) and _same_shape(place, g, n, shape)]
+        olds, news = Counter(id(g) for g, _ in pairs), Counter(id(n) for _, n in pairs)
         for g, n in pairs:
-            if sum(g is other for other, _ in pairs) == 1 and sum(n is other for _, other in pairs) == 1:
+            if olds[id(g)] == news[id(n)] == 1:
                 found[g] = ("renamed", format_path(n.path))
                 found[n] = ("renamed", format_path(g.path))
         left_gone = [g for g in left_gone if g not in found]
@@ -148,5 +143,5 @@ def _letters(path: Path) -> str:
 
 def _same_shape(place: Place, gone: Change, new: Change, shape: Shape) -> bool:
     field = place.fields.get(str(gone.path[-1]))
-    now = _at(shape, new.path)
+    now = shapes_at(shape, new.path)
     return field is not None and bool(now) and bool(field.known) and fits(field, now)

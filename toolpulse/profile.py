@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CONTAINERS: Final = frozenset({"object", "array", "map"})
 
+_VALUELESS: Final = frozenset({"null", "unknown"})
+
 # Pairs of keys are tracked up to this many fields of one place; beyond it an array is never taken for a union.
 _MOST_PAIRED = 64
 
@@ -50,27 +52,29 @@ class Sightings:
 class Place:
     """The evidence at one path.
 
-    ``seen`` counts the observations that reach it; ``kinds`` those that show each kind there; ``objects`` those with a
+    ``seen`` counts the observations that reach it; ``kinds`` those that show each kind there; ``valued`` those that show any but null; ``objects`` those with a
     record, ``empty`` and ``filled`` those with a container without and with members. Of a field, ``always`` counts the
     observations in which every record had it, ``partly`` those in which some had it; ``lacking`` is the last ordinal at
-    which a record was there without it.
+    which a record was there without it; ``whole`` the last with a record of which every field was listed.
     """
 
     __slots__ = (
         "always", "cut", "empty", "fields", "filled", "items", "kinds", "lacking", "objects", "pairs", "partly", "seen",
-        "values",
+        "valued", "values", "whole",
     )  # fmt: skip
 
     def __init__(self, lacking: int = 0) -> None:
         self.seen = Sightings()
         self.kinds: dict[str, Sightings] = {}
         self.objects = Sightings()
+        self.valued = Sightings()
         self.empty = Sightings()
         self.filled = Sightings()
         self.cut = Sightings()
         self.always = Sightings()
         self.partly = Sightings()
         self.lacking = lacking
+        self.whole = 0
         self.fields: dict[str, Place] = {}
         self.items: Place | None = None
         self.values: Place | None = None
@@ -79,7 +83,14 @@ class Place:
     @property
     def known(self) -> frozenset[str]:
         """The kinds seen here, ``null`` and ``unknown`` left out."""
-        return frozenset(self.kinds) - {"null", "unknown"}
+        return frozenset(self.kinds) - _VALUELESS
+
+    @property
+    def sightings(self) -> Sightings:
+        """Of a field: the observations in which every record had it or some had."""
+        seen = Sightings(*self.always.plain())
+        seen.add(self.partly)
+        return seen
 
     @property
     def commonest(self) -> str:
@@ -107,12 +118,14 @@ class Place:
             "seen": self.seen.plain(),
             "kinds": {kind: self.kinds[kind].plain() for kind in sorted(self.kinds)},
             "objects": self.objects.plain(),
+            "valued": self.valued.plain(),
             "empty": self.empty.plain(),
             "filled": self.filled.plain(),
             "cut": self.cut.plain(),
             "always": self.always.plain(),
             "partly": self.partly.plain(),
             "lacking": self.lacking,
+            "whole": self.whole,
             "fields": {name: self.fields[name].plain() for name in sorted(self.fields)},
             "items": self.items and self.items.plain(),
             "values": self.values and self.values.plain(),
@@ -144,6 +157,13 @@ class Profile:
         row.place(self.root, frozenset((shape,)), ROOT)
         self.has_maps = self.has_maps or row.has_maps
 
+    def with_maps(self, paths: Iterable[Path]) -> Profile:
+        """A copy in which the records at some paths are read as maps: their fields' evidence becomes that of values."""
+        found = merge(self, Profile())
+        for path in sorted(paths, key=len):
+            found.has_maps = _read_as_map(found.root, path) or found.has_maps
+        return found
+
     def plain(self) -> dict[str, Any]:
         """Everything counted, as plain data in sorted order."""
         encodings = {name: self.encodings[name].plain() for name in sorted(self.encodings)}
@@ -172,6 +192,8 @@ class _Fold:
             by_kind.setdefault(shape.kind, []).append(shape)
         for kind in by_kind:
             place.kinds.setdefault(kind, Sightings()).add(self.row)
+        if by_kind.keys() - _VALUELESS:
+            place.valued.add(self.row)
         if "object" in by_kind:
             self._objects(place, by_kind["object"], path)
         if "array" in by_kind:
@@ -197,7 +219,7 @@ class _Fold:
         self.place(members, shapes, path)
 
     def _objects(self, place: Place, objects: list[Object], path: Path) -> None:
-        before = place.objects.last
+        before = place.whole
         place.objects.add(self.row)
         (place.filled if any(shape.names for shape in objects) else place.empty).add(self.row)
         gathered: dict[str, set[Shape]] = {}
@@ -218,6 +240,7 @@ class _Fold:
             self.place(field, children, (*path, name))
         if path in self.cuts:
             return
+        place.whole = max(place.whole, self.row.last)
         for name, field in place.fields.items():
             if name not in gathered:
                 field.lacking = max(field.lacking, self.row.last)
@@ -248,11 +271,12 @@ def merge(one: Profile, other: Profile) -> Profile:
     return merged
 
 
-_COUNTED: Final = ("seen", "objects", "empty", "filled", "cut", "always", "partly")
+_COUNTED: Final = ("seen", "valued", "objects", "empty", "filled", "cut", "always", "partly")
 
 
 def _merge(one: Place, other: Place) -> Place:
     out = Place(lacking=max(one.lacking, other.lacking))
+    out.whole = max(one.whole, other.whole)
     for place in (one, other):
         for counted in _COUNTED:
             getattr(out, counted).add(getattr(place, counted))
@@ -268,6 +292,24 @@ def _merge(one: Place, other: Place) -> Place:
 
 def _merge_field(one: Place, other: Place, name: str) -> Place:
     """A field only one side knows was lacking whenever the other side had a record."""
-    a = one.fields.get(name) or Place(lacking=one.objects.last)
-    b = other.fields.get(name) or Place(lacking=other.objects.last)
+    a = one.fields.get(name) or Place(lacking=one.whole)
+    b = other.fields.get(name) or Place(lacking=other.whole)
     return _merge(a, b)
+
+
+def _read_as_map(root: Place, path: Path) -> bool:
+    place: Place | None = root
+    for segment in path:
+        place = place.child(segment) if place else None
+    if place is None or "object" not in place.kinds:
+        return False
+    values = place.values or Place()
+    for field in place.fields.values():
+        values = _merge(values, field)
+    for counted in ("always", "partly"):
+        setattr(values, counted, Sightings())
+    values.lacking = 0
+    place.values = values
+    place.kinds.setdefault("map", Sightings()).add(place.kinds.pop("object"))
+    place.objects, place.fields, place.pairs = Sightings(), {}, set()
+    return True

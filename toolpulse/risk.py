@@ -159,14 +159,47 @@ RULES: Final[tuple[Rule, ...]] = (
         "an array or map that was never empty is empty",
         mirror="elements-learned",
     ),
+    Rule(
+        "field-vanished", Risk.INVESTIGATE, _is("vanished"),
+        "an optional field, away for improbably long",
+        no_mirror="a field that returns is known",
+    ),
+    Rule(
+        "value-vanished", Risk.INVESTIGATE, _is("valueless"),
+        "a field that is null at times, null for improbably long",
+        no_mirror="a value that returns is known",
+    ),
+    Rule(
+        "error-rate", Risk.AVAILABILITY, _is("errors"),
+        "errors in a row, or their share of the last 100 calls, improbable under the tool's own rate",
+        no_mirror="a tool that answers again is what was known",
+    ),
+    Rule(
+        "contract", Risk.INVESTIGATE, _is("broken"),
+        "an assertion of the consumer is false, or raised",
+        no_mirror="an assertion that holds is no news",
+    ),
+    Rule(
+        "map-learned", Risk.INFO, _is("map"),
+        "the keys of an object were found to be data",
+        no_mirror="decisions on maps only grow",
+    ),
+    Rule(
+        "truncation-changed", Risk.INFO, _is("truncation"),
+        "a part that was looked at in full so far was cut by a limit",
+        no_mirror="a part that fits within the limits again is ordinary",
+    ),
 )  # fmt: skip
 
 RULE_IDS: Final = frozenset(rule.id for rule in RULES)
 
-TEACHES: Final = frozenset({"field-added-in-some"})
-"""Rules whose observations teach although they are news: what they report is an addition or a rate."""
+RATES: Final = frozenset({"field-vanished", "value-vanished", "emptied", "response-empty", "error-rate"})
+"""Rules about how often: what they report is within what is known, so its observations teach."""
 
-ALWAYS_STANDS: Final = frozenset({"response-empty"})
+TEACHES: Final = RATES | {"field-added-in-some"}
+"""Rules that do not keep an observation from teaching although they are news."""
+
+ALWAYS_STANDS: Final = frozenset({"response-empty", "error-rate"})
 """Availability of the whole response: no ``ignore``, ``requires`` or ``opaque`` hides it."""
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import msgspec
 
+from toolpulse import _kinds
 from toolpulse._kinds import SCALARS, register, resolve
 from toolpulse._shapes import UNKNOWN, Array, Map, Object, Scalar, Shape, fewest
 from toolpulse.canonical import digest
@@ -42,7 +43,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shapes: int = 20
     """Distinct element shapes kept of an array (or values of a map)."""
     depth: int = 32
-    """Levels of containers below the root."""
+    """Levels of containers, the root's included."""
     fields: int = 256
     """Fields of a record; an object of more keys is a map."""
     name: int = 256
@@ -67,7 +68,8 @@ class Truncation(msgspec.Struct, frozen=True, order=True):
 
     path: str
     limit: str
-    """Which limit: ``elements``, ``shapes``, ``depth``, ``fields``, ``name``, ``nodes``; or ``cycle``."""
+    """Which limit: ``elements``, ``shapes``, ``depth``, ``fields``, ``name``, ``nodes``; or ``cycle``; or ``unreadable``
+    where a reader given to ``register`` failed, or keys or classes that cannot be hashed or compared."""
     seen: int
     """How many elements, fields or shapes were looked at."""
     total: int
@@ -78,6 +80,8 @@ class Truncation(msgspec.Struct, frozen=True, order=True):
             return f"{self.path}: refers to itself"
         if self.limit == "depth":
             return f"{self.path}: deeper than the limit"
+        if self.limit == "unreadable":
+            return f"{self.path}: reading it failed"
         what = {"elements": "elements", "nodes": "elements", "shapes": "element shapes"}.get(self.limit, "fields")
         return f"{self.path}: {self.seen:,} of {self.total:,} {what} seen"
 
@@ -131,6 +135,7 @@ _MOST_PLANS = 4096
 _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
 _LONGEST_CACHED_ROW = 64
+_MOST_BITS = 8192  # Python refuses to print much longer integers in decimal
 
 _MAP: Final = "map"
 _RECORD: Final = "record"
@@ -174,6 +179,9 @@ class Walker:
         self.plans: dict[tuple[Any, ...], _Plan] = {}
         """By keys and types of values; for the walk alone."""
         self._arrays: dict[frozenset[Shape], Shape] = {}
+        self.flat: dict[frozenset[type], Shape] = {}
+        """Arrays of scalars by the types of their elements; for the walk alone."""
+        self._generation = _kinds.generation
 
     def with_maps(self, learned: frozenset[Path], beside: frozenset[Path]) -> Walker:
         """The same configuration told which paths were found to be maps."""
@@ -182,8 +190,13 @@ class Walker:
     def observe(self, response: object, unwrap: str = "none") -> Observation:
         """Reduce a response to its shape. Recursion, size and cycles are bounded by the limits."""
         value, encoding, outcome = unwrap_response(response, unwrap)
+        if self._generation != _kinds.generation:
+            self._generation, self.plans, self.flat = _kinds.generation, {}, {}
         walk = _Walk(self)
-        shape = walk.visit(value)
+        try:
+            shape = walk.visit(value)
+        except Exception:  # noqa: BLE001 - keys and classes that cannot be hashed or compared
+            return Observation(UNKNOWN, (Truncation("$", "unreadable", 0, 1),), encoding, outcome)
         cuts = tuple(sorted(set(walk.truncations))) if walk.truncations else ()
         return Observation(shape, cuts, encoding, outcome)
 
@@ -210,7 +223,7 @@ class Walker:
     def plan(self, row: tuple[Any, ...], value: dict[Any, Any]) -> _Plan | None:
         """The plan of a record not seen before, kept for the next one; None where it is a map by its keys."""
         keys = row[0]
-        plain = all(type(key) is str for key in keys)
+        plain = all(type(key) is str and _paired(key) == key for key in keys)
         names = dict(zip(keys, keys, strict=True)) if plain else _names(keys)
         if names is None or data_keys(tuple(names)):
             return None
@@ -258,18 +271,24 @@ def _names(keys: tuple[Any, ...]) -> dict[str, Any] | None:
     """Field names as JSON writes them; None where a key is no scalar, so that the keys must be data."""
     names: dict[str, Any] = {}
     for key in keys:
-        if isinstance(key, str):
-            name = str.__str__(key)
-        elif key is None or isinstance(key, bool):
+        kind = type(key)  # not isinstance, which asks the key
+        if issubclass(kind, str):
+            name = _paired(str.__str__(key))
+        elif key is None or kind is bool:
             name = {None: "null", True: "true", False: "false"}[key]
-        elif isinstance(key, int):
-            name = int.__repr__(key)
-        elif isinstance(key, float):
+        elif issubclass(kind, int):
+            name = int.__repr__(key) if int.bit_length(key) < _MOST_BITS else int.__format__(key, "x")
+        elif issubclass(kind, float):
             name = float.__repr__(key)
         else:
             return None
         names[name] = key
     return names
+
+
+def _paired(name: str) -> str:
+    """Two surrogates that JSON text would read back as one character, as that character."""
+    return name if name.isascii() else name.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _short(name: str, limit: int) -> str:
@@ -314,7 +333,13 @@ class _Walk:
         if self._closed(value):
             return UNKNOWN
         self._open.append(id(value))
-        shape = self.visit(reader(value))
+        try:
+            inner = reader(value)
+        except Exception:  # noqa: BLE001 - the reader is the application's, the object the response's
+            self._cut("unreadable", 0, 1)
+            shape = UNKNOWN
+        else:
+            shape = self.visit(inner)
         self._open.pop()
         return shape
 
@@ -336,7 +361,8 @@ class _Walk:
 
     def _subclass(self, value: Any) -> Shape:
         """A subclass of dict is read by ``dict``'s own methods: its overrides may do anything."""
-        if dict.__len__(value) > self._limits.fields:
+        told = self._walker.reading(tuple(self._path)) if self._told else None
+        if dict.__len__(value) > self._limits.fields and told is not _RECORD:
             return self._map(value)
         return self._object(dict(dict.items(value)), value)
 
@@ -351,7 +377,7 @@ class _Walk:
             plan = self._plans.get(row) or self._walker.plan(row, value)
         if plan is None:
             return self._map(value)
-        if plan.shape is None:
+        if plan.shape is None or self.left <= 0 or self._depth >= self._limits.depth:
             return self._record(value, plan, value if owner is None else owner)
         self.left -= plan.size
         return plan.shape
@@ -366,6 +392,8 @@ class _Walk:
         if self._closed(owner):
             return UNKNOWN
         self.left -= plan.size
+        if plan.shape is not None:
+            return plan.shape
         for limit, seen, total in plan.cut:
             self._cut(limit, seen, total)
         self._open.append(id(owner))
@@ -383,18 +411,27 @@ class _Walk:
     def _map(self, value: dict[Any, Any]) -> Shape:
         if self._closed(value):
             return UNKNOWN
-        values = dict.values(value)
-        return Map(self._members(value, values, dict.__len__(value), VALUES))
+        looked_at = list(islice(dict.values(value), self._limits.elements))
+        return Map(self._members(value, looked_at, dict.__len__(value), VALUES))
 
     def _array(self, owner: Any, items: Iterable[Any], total: int) -> Shape:
         if self._closed(owner):
             return UNKNOWN
-        return self._walker.array(self._members(owner, items, total, ITEMS))
+        looked_at = list(islice(items, self._limits.elements))
+        kinds = frozenset(map(type, looked_at))
+        flat = self._walker.flat.get(kinds)
+        if flat is not None and len(looked_at) == total:
+            self.left -= total
+            return flat
+        shape = self._walker.array(self._members(owner, looked_at, total, ITEMS))
+        if kinds <= SCALARS.keys() and len(kinds) <= self._limits.shapes:
+            if len(self._walker.flat) >= _MOST_ARRAYS:
+                self._walker.flat.clear()
+            self._walker.flat[kinds] = shape
+        return shape
 
-    def _members(self, owner: Any, members: Iterable[Any], total: int, step: Segment) -> set[Shape]:
+    def _members(self, owner: Any, looked_at: list[Any], total: int, step: Segment) -> set[Shape]:
         """The distinct shapes of the first elements (values) of a container."""
-        limit = self._limits.elements
-        looked_at = list(islice(members, limit))
         self._path.append(step)
         found = self._scalars(looked_at)
         if found is None:
@@ -403,8 +440,9 @@ class _Walk:
             found = self._each(looked_at)
             self._depth -= 1
             self._open.pop()
-        if len(found) > self._limits.shapes:
-            self._cut("shapes", self._limits.shapes, len(found))
+        known = len(found) - (UNKNOWN in found)
+        if known > self._limits.shapes:
+            self._cut("shapes", self._limits.shapes, known)
             found = set(fewest(found, self._limits.shapes))
         self._path.pop()
         if total > len(looked_at):
@@ -421,7 +459,7 @@ class _Walk:
 
     def _each(self, members: list[Any]) -> set[Shape]:
         found: set[Shape] = set()
-        plans = None if self._told else self._plans
+        plans = None if self._told or self._depth >= self._limits.depth else self._plans
         for index, member in enumerate(members):
             if self.left <= 0:
                 self._cut("nodes", index, len(members))
@@ -431,7 +469,7 @@ class _Walk:
             if plans is not None and type(member) is dict:
                 plan = plans.get((tuple(member), tuple(map(type, member.values()))))
                 if plan is not None:
-                    if plan.shape is None:
+                    if plan.shape is None or self.left <= 0:
                         found.add(self._record(member, plan, member))
                     else:
                         self.left -= plan.size

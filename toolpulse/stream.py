@@ -23,19 +23,32 @@ class StreamRecord:
         self._total = 0
         self._found: set[Shape] = set()
         self._cuts: set[Truncation] = set()
+        self._outcome = "ok"
+        self._whole = True
 
     def add(self, item: object) -> None:
         """Take one item."""
         self._total += 1
         if self._total > self._walker.limits.elements:
             return
-        seen = self._walker.observe(item, self._unwrap)
+        try:
+            seen = self._walker.observe(item, self._unwrap)
+        except Exception:
+            # without this item the rest would be taken for all there was
+            self._whole = False
+            raise
+        if seen.outcome == "error":
+            self._outcome = "error"
+            return
         self._found.add(seen.shape)
         self._cuts.update(_inside(seen.truncations))
 
     def observation(self, *, complete: bool) -> Observation | None:
-        """The stream as an observation; None for one that was left before its first item."""
-        if not complete and not self._total:
+        """The stream as an observation, an error where an item was one.
+
+        None for one that was left before its first item, or of which an item could not be looked at.
+        """
+        if not self._whole or (not complete and not self._total):
             return None
         limits = self._walker.limits
         cuts = set(self._cuts)
@@ -44,7 +57,7 @@ class StreamRecord:
         if len(self._found) > limits.shapes:
             cuts.add(Truncation("[]", "shapes", limits.shapes, len(self._found)))
         shape = Array(fewest(self._found, limits.shapes))
-        return Observation(shape, tuple(sorted(cuts)), ENCODING)
+        return Observation(shape, tuple(sorted(cuts)), ENCODING, self._outcome)
 
 
 def _inside(truncations: Iterable[Truncation]) -> Iterable[Truncation]:

@@ -148,7 +148,8 @@ def _documents(file: str, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[
     yield source, document
     for number, line in filled:
         source = Source(file, number)
-        yield source, _loaded(source, line)
+        # without its break, so that text that stops short is reported on its own line
+        yield source, _loaded(source, line.rstrip(b"\r\n"))
 
 
 def _loaded(source: Source, text: bytes) -> object:

@@ -29,7 +29,9 @@ class LogSink:
 
     def emit(self, event: DriftEvent) -> None:
         """Log the event."""
-        getattr(_logger(), _LEVEL[event.risk])(NAME, **_fields(event))
+        logger = _logger()
+        if logger is not None:
+            getattr(logger, _LEVEL[event.risk])(NAME, **_fields(event))
 
 
 def _logger() -> Any:
@@ -37,6 +39,8 @@ def _logger() -> Any:
 
     if structlog.is_configured():
         return structlog.get_logger("toolpulse")
+    if sys.stderr is None:  # a program without a console; structlog would take stdout
+        return None
     # as a whole record of its own: an unconfigured structlog prints to stdout
     return structlog.wrap_logger(
         structlog.PrintLogger(sys.stderr),

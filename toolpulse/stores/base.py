@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import msgspec
 
 from toolpulse.baseline import Row
-from toolpulse.incident import Incident
+from toolpulse.incident import Decision, Incident
 from toolpulse.maps import MapDecision
+from toolpulse.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     maps_learned: tuple[MapDecision, ...] = ()
     incidents: tuple[Incident, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    merged: Profile | None = None
+    """The evidence of shapes that were let go."""
 
 
 @runtime_checkable

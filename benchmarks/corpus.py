@@ -1,0 +1,32 @@
+"""Recorded responses, read where they lie: the folder that ``TOOLPULSE_CORPUS`` names, or one beside the checkout."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_TESTS = Path(__file__).resolve().parents[1] / "tests"
+
+
+def corpus() -> Path | None:
+    """The folder of recorded responses; None, and a word on stderr, where there is none."""
+    sys.path.insert(0, str(_TESTS))
+    try:
+        from corpus import folder
+    finally:
+        sys.path.remove(str(_TESTS))
+    found = folder() / "corpus"
+    if not found.is_dir():
+        print("no recorded responses: TOOLPULSE_CORPUS names their folder", file=sys.stderr)
+        return None
+    return found
+
+
+def lines(path: Path) -> Iterator[Any]:
+    """The documents of a file of JSON lines."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)

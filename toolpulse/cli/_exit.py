@@ -1,0 +1,103 @@
+"""Exit codes, what each means, and which error ends with which. The one place that knows them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolpulse.cli._text import safe
+from toolpulse.errors import ConfigurationError, InputError, StoreError, ToolPulseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Exit(IntEnum):
+    """The codes every command ends with. The numbers from 64 on are those of BSD's ``sysexits.h``."""
+
+    OK = 0
+    DIFFERENT = 1
+    INCOMPARABLE = 2
+    PRECONDITION = 3
+    INPUT = 4
+    USAGE = 64
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+    @property
+    def meaning(self) -> str:
+        """What the code says, for help texts."""
+        return _MEANING[self]
+
+
+_MEANING: Final = {
+    Exit.OK: "done; nothing was found at a risk named by --fail-on",
+    Exit.DIFFERENT: "something was found at a risk named by --fail-on",
+    Exit.INCOMPARABLE: "the two sides cannot be compared",
+    Exit.PRECONDITION: "something it needs is not there",
+    Exit.INPUT: "a file cannot be read or judged",
+    Exit.USAGE: "wrong use: an argument, or the extra toolpulse[cli] is not installed",
+    Exit.INTERNAL: "a fault in toolpulse; TOOLPULSE_DEBUG=1 shows the traceback",
+    Exit.INTERRUPTED: "interrupted with Ctrl-C",
+}
+
+_CODES: Final[tuple[tuple[type[ToolPulseError], Exit], ...]] = (
+    (ConfigurationError, Exit.USAGE),
+    (InputError, Exit.INPUT),
+    (StoreError, Exit.INPUT),
+)
+
+
+class CommandError(ToolPulseError):
+    """A command cannot go on: the code to end with, and one line that says why."""
+
+    def __init__(self, code: Exit, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def complain(message: str) -> None:
+    """One line on stderr, whatever is in the message."""
+    if sys.stderr is not None:
+        print(f"toolpulse: {safe(message)}", file=sys.stderr, flush=True)
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """The exit code of ``run``, also where it raises; no traceback unless ``TOOLPULSE_DEBUG`` asks for one."""
+    try:
+        return run()
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except ToolPulseError as error:
+        code = error.code if isinstance(error, CommandError) else _code(error)
+        if code is not None:
+            complain(str(error))
+            return code
+        return _internal(error)
+    except Exception as error:  # noqa: BLE001 - the last stop: its text may hold values of a response
+        return _internal(error)
+
+
+def _code(error: ToolPulseError) -> Exit | None:
+    return next((code for kind, code in _CODES if isinstance(error, kind)), None)
+
+
+def _internal(error: Exception) -> Exit:
+    if os.environ.get("TOOLPULSE_DEBUG", "") not in {"", "0"}:
+        traceback.print_exception(error)
+    hint = "TOOLPULSE_DEBUG=1 shows the traceback"
+    complain(f"internal error: {type(error).__qualname__} in {_place(error)} ({hint})")
+    return Exit.INTERNAL
+
+
+def _place(error: Exception) -> str:
+    """The file and line of our own code that was running last."""
+    package = Path(__file__).parents[1]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if package in Path(frame.filename).parents]
+    if not frames:
+        return "an unknown place"
+    return f"{Path(frames[-1].filename).relative_to(package.parent).as_posix()}:{frames[-1].lineno}"

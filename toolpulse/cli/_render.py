@@ -1,0 +1,245 @@
+"""All that commands show to a person: lines of text in, printed with styles on a terminal and plain elsewhere."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from toolpulse.cli._text import percent, plural, safe, short_names
+from toolpulse.risk import Risk
+
+if TYPE_CHECKING:
+    from toolpulse.cli._examine import Report
+    from toolpulse.cli._output import Output
+    from toolpulse.cli._tree import Tree
+    from toolpulse.cli.log import Entry, History
+    from toolpulse.events import DriftEvent
+
+T = TypeVar("T")
+
+_STYLES: Final = {
+    Risk.HIGH: "bold red",
+    Risk.AVAILABILITY: "bold magenta",
+    Risk.INVESTIGATE: "bold yellow",
+    Risk.INFO: "cyan",
+    Risk.QUIET: "green",
+}
+
+# a wider cell pushes its own line out instead of all lines
+_WIDEST: Final = 72
+
+_PATTERNS: Final = {
+    "renamed": ("looks renamed to {}", "looks renamed from {}"),
+    "wrapped": ("looks wrapped in {}", "looks wrapped in {}"),
+    "unwrapped": ("looks taken out of {}", "looks taken out of {}"),
+    "replaced-by-error": ("looks replaced by an error: {}", "looks like an error in place of the response"),
+    "single-element-collapsed": ("looks like one element in place of an array of one",) * 2,
+}
+"""What a pattern says of a path that is gone or changed, and of one that is new."""
+
+
+class Printer:
+    """Prints lines: styled on a terminal (but for ``NO_COLOR``), plain elsewhere; never wrapped and never cut."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        styled = terminal and not os.environ.get("NO_COLOR")
+        # rich prints into memory: it answers a closed pipe with an exit code of its own
+        self._console = Console(
+            file=io.StringIO(),
+            force_terminal=styled,
+            color_system="auto" if styled else None,
+            markup=False,
+            highlight=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+
+    def lines(self, lines: Iterable[Text | str]) -> None:
+        """Print lines, a break after each."""
+        with self._console.capture() as captured:
+            for line in lines:
+                text = Text(safe(line)) if isinstance(line, str) else line
+                self._console.print(text, soft_wrap=True, no_wrap=True, overflow="ignore", crop=False)
+        self._out.write(captured.get())
+
+
+def progress(items: Iterable[T], what: str) -> Iterator[T]:
+    """The items; what takes longer than a moment counts them on stderr, if that is a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield from items
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    started, task = time.monotonic(), None
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        for count, item in enumerate(items, 1):
+            if task is not None or time.monotonic() - started > 0.5:
+                task = _advance(bar, task, plural(count, what))
+            yield item
+
+
+def _advance(bar: Progress, task: TaskID | None, told: str) -> TaskID:
+    if task is None:
+        return bar.add_task(told, total=None)
+    bar.update(task, description=told)
+    return task
+
+
+def columns(rows: Sequence[Sequence[Text]], indent: str = "") -> list[Text]:
+    """Rows as lines, their cells one below the other."""
+    count = max((len(row) for row in rows), default=0)
+    widths = [max((cell_len(row[at].plain) for row in rows if at < len(row)), default=0) for at in range(count)]
+    return [_joined(row, [min(width, _WIDEST) for width in widths], indent) for row in rows]
+
+
+def _joined(row: Sequence[Text], widths: Sequence[int], indent: str) -> Text:
+    line = Text(indent)
+    for cell, width in zip(row, widths, strict=False):
+        line.append_text(cell)
+        line.append(" " * (max(0, width - cell_len(cell.plain)) + 2))
+    line.rstrip()
+    return line
+
+
+def _risk(risk: Risk, *, loud: bool = False) -> Text:
+    return Text(risk.value.upper() if loud else risk.value, _STYLES[risk])
+
+
+def drift_log(history: History) -> list[Text | str]:
+    """The whole of a log."""
+    if not history.entries:
+        return ["no events"]
+    out: list[Text | str] = []
+    for entry in history.entries:
+        if out and entry.event.changes:
+            out.append("")
+        out.extend(drift_event(entry, history))
+    return out
+
+
+def drift_event(entry: Entry, history: History) -> list[Text]:
+    """One event: a line, and below it the changes, who is hit how hard, and what was not seen."""
+    event = entry.event
+    name = short_names(history.tools)[event.tool] + (f" [{event.key}]" if event.key else "")
+    head = [_risk(event.risk, loud=True), Text(safe(name), "bold")]
+    if not event.changes:
+        return columns([[*head, Text(safe(event.summary))]])
+    head.append(Text(plural(len(event.changes), "change")))
+    head.append(Text(f"since {_clock(entry.since)}"))
+    head.append(Text(f"{plural(event.count, 'call')} ({event.share:.0%})"))
+    if event.status != "open":
+        head.append(Text(safe(event.status)))
+    rows = [
+        [Text(safe(c.path)), Text(safe(_change(c.rule_id, c.before, c.after))), Text(safe(_because(c)), "dim")]
+        for c in event.changes
+    ]
+    below = [f"for {line}" for line in _readers(event, history)]
+    below += [f"seen in part: {line}" for line in event.coverage]
+    below += [f"decision: {event.decision}"] if event.decision else []
+    return [*columns([head]), *columns(rows, "  "), *(Text(safe(f"  {line}")) for line in below)]
+
+
+def _readers(event: DriftEvent, history: History) -> list[str]:
+    """The risk for each consumer, where they differ or one has a name; for whom nothing was found it is quiet."""
+    known = set().union(*history.consumers.values())
+    quiet = sorted(known - event.risks.keys())
+    if event.risks.keys() <= {"default"} or (
+        not quiet and len(event.risks) > 1 and len(set(event.risks.values())) == 1
+    ):
+        return []
+    told = [f"{name}: {risk}" for name, risk in sorted(event.risks.items())]
+    told += [f"{name}: quiet" for name in quiet] if len(quiet) < 4 else [f"{len(quiet)} others: quiet"]
+    return [", ".join(told)]
+
+
+def _change(rule_id: str, before: str, after: str) -> str:
+    return after if rule_id == "element-shape-new" else f"{before} -> {after}"
+
+
+def _because(change: object) -> str:
+    """The evidence of a change, and the pattern it is part of."""
+    evidence, pattern = getattr(change, "evidence", ""), getattr(change, "pattern", None)
+    said = ""
+    if pattern is not None:
+        new = getattr(change, "before", "") == "missing"
+        said = _PATTERNS.get(pattern, (pattern, pattern))[new].format(getattr(change, "counterpart", None) or "")
+    return "; ".join(part for part in (evidence, said) if part)
+
+
+def _clock(moment: datetime) -> str:
+    try:
+        local = moment.astimezone()
+    except (OverflowError, ValueError, OSError):
+        return moment.isoformat(" ", "minutes")
+    return local.strftime("%H:%M" if local.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+
+
+def learned(tree: Tree, cuts: Sequence[str], errors: int, file: str) -> list[Text | str]:
+    """What a baseline has learned."""
+    skipped = f"; {plural(errors, 'error')} left out" if errors else ""
+    return [
+        f"learned from {plural(tree.responses, 'response')} ({plural(tree.shapes, 'distinct shape')}){skipped}",
+        f"  paths     {tree.paths} ({tree.optional} optional)",
+        *_listed("maps", [f"{path}: {why}" for path, why in tree.maps] or ["none"]),
+        *_listed("coverage", cuts or ["everything seen"]),
+        f"written to {file}",
+    ]
+
+
+def _listed(title: str, items: Sequence[str]) -> list[Text | str]:
+    return [f"  {title if at == 0 else '':<8}  {item}" for at, item in enumerate(items)]
+
+
+def shape_tree(tree: Tree) -> list[Text | str]:
+    """A baseline as a tree: what is there, how often, and of which kind."""
+    rows = [
+        [
+            Text("  " * row.depth + row.label, "bold" if row.container else ""),
+            Text(row.presence, "yellow" if row.optional else "dim"),
+            Text(safe(", ".join(row.kinds))),
+        ]
+        for row in tree.rows
+    ]
+    settings = [f"{name}: {value}" for name, value in tree.settings]
+    counted = f"{plural(tree.responses, 'response')}, {plural(tree.shapes, 'distinct shape')}"
+    return [
+        f"{counted}, {plural(tree.paths, 'path')} ({tree.optional} optional)",
+        "",
+        *columns(rows),
+        "",
+        *_listed("maps", [f"{path}: {why}" for path, why in tree.maps] or ["none"]),
+        *_listed("coverage", tree.cuts or ["everything seen"]),
+        *(_listed("settings", settings) if settings else []),
+    ]
+
+
+def check_report(report: Report, learned: int, cuts: Sequence[str]) -> list[Text | str]:
+    """What responses mean against a baseline."""
+    verdict, several = report.verdict, len({f.consumer for f in report.verdict.findings}) > 1
+    against = f"{plural(verdict.responses, 'response')} against a baseline of {learned:,}"
+    found = plural(len(verdict.findings), "finding") if verdict.findings else "nothing found"
+    head = columns([[_risk(verdict.risk, loud=True), Text(found), Text(against)]])
+    rows = []
+    for finding in verdict.findings:
+        seen = report.sightings[finding]
+        rows.append([
+            _risk(finding.risk),
+            *([Text(safe(finding.consumer))] if several else []),
+            Text(safe(finding.path)),
+            Text(safe(finding.change)),
+            Text(safe(_because(finding)), "dim"),
+            Text(safe(f"in {percent(seen.responses, verdict.responses - verdict.errors)}, first {seen.first}")),
+        ])  # fmt: skip
+    errors = [f"  {plural(verdict.errors, 'response')} said to be an error and not compared"] if verdict.errors else []
+    return [*head, *columns(rows, "  "), *errors, *_listed("coverage", cuts or ["everything seen"])]

@@ -1,0 +1,201 @@
+"""``toolpulse log``: what a drift log tells, for a person or line by line for a program."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from toolpulse.canonical import JSONError
+from toolpulse.cli._command import Command, risks
+from toolpulse.cli._exit import Exit, complain
+from toolpulse.cli._lines import follow, lines
+from toolpulse.cli._output import Output
+from toolpulse.cli._text import endings, safe_json
+from toolpulse.cli.inputs import STDIN, shown
+from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.events import DriftEvent, decode
+
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class Line(NamedTuple):
+    """One line of a log: its text and the event it holds."""
+
+    text: str
+    event: DriftEvent
+    time: datetime
+
+
+class Entry(NamedTuple):
+    """What is shown of an incident: its newest event, and when it began."""
+
+    event: DriftEvent
+    since: datetime
+
+
+class History:
+    """The newest event of each incident, in the order of the newest, and who reads each tool."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str, str], Entry] = {}
+        self._seen: dict[tuple[str, str, str], datetime] = {}
+        self.tools: set[str] = set()
+        self.consumers: dict[str, set[str]] = {}
+
+    def add(self, line: Line, *, shown: bool = True) -> Entry:
+        """Take one more line; the entry it leads to. One that is not ``shown`` only adds to what is known."""
+        event = line.event
+        key = (event.tool, event.key, event.incident or event.id)
+        since = self._seen[key] = min(self._seen.get(key, line.time), line.time)
+        self.tools.add(event.tool)
+        self.consumers.setdefault(event.tool, set()).update(event.risks)
+        entry = Entry(event, since)
+        self._entries.pop(key, None)
+        if shown:
+            self._entries[key] = entry
+        return entry
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What is to be shown, the incident that was told of last at the end."""
+        return list(self._entries.values())
+
+
+def since(text: str, now: datetime | None = None) -> datetime:
+    """A point in time: ``24h`` or ``7d`` before now, or as ISO 8601 has it (UTC where it says no zone)."""
+    match = re.fullmatch(r"([0-9]{1,6})([mhdw])", text)
+    try:
+        if match:
+            return (now or datetime.now(UTC)) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+        return _moment(text)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither like 30m, 24h, 7d, 2w nor an ISO 8601 time") from None
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def parsed(file: str, number: int, raw: bytes) -> Line:
+    """Read one line. Raises InputError as ``file:line: what is wrong``."""
+    try:
+        event = decode(raw)
+        return Line(raw.decode("utf-8"), event, _moment(event.time))
+    except JSONError as error:
+        reason = error.reason if error.column is None else f"{error.reason} (column {error.column})"
+    except InputError as error:
+        reason = str(error)
+    except (ValueError, OverflowError):
+        reason = "time is not as ISO 8601 has it"
+    raise InputError(f"{shown(file)}:{number}: {reason}") from None
+
+
+def history(file: str, args: argparse.Namespace | None = None) -> History:
+    """A whole log. Raises InputError at the first line that is none of a log."""
+    found = History()
+    for number, raw in lines(file):
+        line = parsed(file, number, raw)
+        found.add(line, shown=args is None or _wanted(line, args))
+    return found
+
+
+def _wanted(line: Line, args: argparse.Namespace) -> bool:
+    event = line.event
+    return (
+        (args.tool is None or any(fnmatchcase(name, args.tool) for name in endings(event.tool)))
+        and (args.risk is None or event.risk in args.risk)
+        and (args.since is None or line.time >= args.since)
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    out = Output()
+    if args.follow:
+        return _follow(args, out)
+    if args.json:
+        for number, raw in lines(args.file):
+            line = parsed(args.file, number, raw)
+            if _wanted(line, args):
+                out.write(safe_json(line.text) + "\n")
+            if out.gone:
+                break
+        return Exit.OK
+    return _print(args, out)
+
+
+def _print(args: argparse.Namespace, out: Output) -> int:
+    from toolpulse.cli._render import Printer, drift_log
+
+    printer, found = Printer(out), History()
+    try:
+        for number, raw in lines(args.file):
+            line = parsed(args.file, number, raw)
+            found.add(line, shown=_wanted(line, args))
+    except InputError:
+        # what came before the bad line is told; nothing of it is lost
+        if found.entries:
+            printer.lines(drift_log(found))
+        raise
+    printer.lines(drift_log(found))
+    return Exit.OK
+
+
+def _follow(args: argparse.Namespace, out: Output) -> int:
+    """Tell each event as it comes. A bad line is reported and passed over: what comes after it is news too."""
+    from toolpulse.cli._render import Printer, drift_event
+
+    if args.file == STDIN:
+        raise ConfigurationError("--follow: standard input cannot be followed")
+    if not Path(args.file).exists():
+        complain(f"waiting for {shown(args.file)}")
+    printer, found = Printer(out), History()
+    try:
+        for line in _followed(args.file, out):
+            entry = found.add(line)
+            if not _wanted(line, args):
+                continue
+            if args.json:
+                out.write(safe_json(line.text) + "\n")
+            else:
+                printer.lines([*drift_event(entry, found), ""])
+    except KeyboardInterrupt:
+        pass
+    return Exit.OK
+
+
+def _followed(file: str, out: Output) -> Iterator[Line]:
+    for number, raw in follow(file, lambda: out.gone):
+        try:
+            yield parsed(file, number, raw)
+        except InputError as error:
+            complain(str(error))
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="drift.jsonl", nargs="?", default="drift.jsonl", help="the log; - reads stdin")
+    parser.add_argument("--tool", metavar="GLOB", help="tools of this name, as in search_*")
+    parser.add_argument(
+        "--risk", metavar="RISKS", type=risks, help="events at one of these risks, as in high,availability"
+    )
+    parser.add_argument("--since", metavar="WHEN", type=since, help="events of the last 30m, 24h, 7d, or since a time")
+    parser.add_argument("--json", action="store_true", help="print the events' own lines, one JSON object each")
+    parser.add_argument("--follow", action="store_true", help="tell every event as it comes, until Ctrl-C (exit 0)")
+
+
+LOG: Final = Command(
+    "log",
+    "show what a drift log tells",
+    "[--tool GLOB] [--risk RISKS] [--since WHEN] [--json] [--follow] [drift.jsonl]",
+    "Shows a drift log: each incident once, as it stood last. At a line that is no event it tells\n"
+    "what came before, reports the line and ends with 4; with --follow it reports it and goes on.",
+    "toolpulse log --risk high --since 24h",
+    (Exit.OK, Exit.INPUT),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,104 @@
+"""What stopped: parts of a response that come and go, and have been away for improbably long.
+
+Asked of the newest observation only, where it shows the parent, and only of the outermost path; counted from ordinals
+alone. A required part that is missing is no matter of rates: ``diff`` tells of that at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolpulse._shapes import Array, Map, Object, Shape, is_empty
+from toolpulse.diff import Change, Fact, named
+from toolpulse.evidence import WINDOW, excess, improbable
+from toolpulse.paths import ITEMS, ROOT, VALUES, Path
+
+if TYPE_CHECKING:
+    from toolpulse.profile import Place, Profile, Sightings
+
+
+def parts(place: Place, *, inside: bool = False) -> int:
+    """How many parts at and below a place come and go: optional fields, nullable places, arrays empty at times."""
+    found = sum(field.always.count < place.objects.count for field in place.fields.values())
+    found += "null" in place.kinds and place.valued.count > 0
+    found += not inside and place.empty.count > 0 and place.filled.count > 0
+    found += sum(parts(field, inside=inside) for field in place.fields.values())
+    return found + sum(parts(below, inside=True) for below in (place.items, place.values) if below is not None)
+
+
+def silences(profile: Profile, newest: Shape, *, now: int, floor: int, among: int) -> tuple[Change, ...]:
+    """The parts that the newest observation lacks and that have been away improbably long.
+
+    ``among`` is how many parts of the profile come and go, ``now`` the newest ordinal, ``floor`` the ordinal of the last observation that did not teach, before which no silence is
+    counted: what that one lacked is told elsewhere.
+    """
+    return _Silences(now, floor, among).root(profile.root, newest)
+
+
+class _Silences:
+    def __init__(self, now: int, floor: int, among: int) -> None:
+        self._among = among
+        self._now = now
+        self._floor = floor
+        self._found: list[Change] = []
+
+    def root(self, place: Place, shape: Shape) -> tuple[Change, ...]:
+        if shape.kind == "null" or is_empty(shape):
+            after = "null" if shape.kind == "null" else "empty"
+            before = named(place.commonest) if after == "null" else "non-empty"
+            self._ask(place.filled if place.filled.count else place.valued, ROOT, "empty", before, after)
+        else:
+            self._place(place, frozenset((shape,)), ROOT, inside=False)
+        return tuple(self._found)
+
+    def _place(self, place: Place, shapes: frozenset[Shape], path: Path, *, inside: bool) -> None:
+        if {shape.kind for shape in shapes} == {"null"}:
+            self._ask(place.valued, path, "valueless", named(place.commonest), "null")
+            return
+        objects = [shape for shape in shapes if isinstance(shape, Object)]
+        if objects:
+            self._fields(place, objects, path, inside=inside)
+        for kind, members, step in ((Array, place.items, ITEMS), (Map, place.values, VALUES)):
+            holders = [shape for shape in shapes if isinstance(shape, kind)]
+            found = frozenset(m for h in holders for m in (h.elements if isinstance(h, Array) else h.values))
+            if holders and not found and not inside:
+                self._ask(place.filled, path, "empty", "non-empty", "empty")
+            elif found and members is not None:
+                self._place(members, found, (*path, step), inside=True)
+
+    def _fields(self, place: Place, objects: list[Object], path: Path, *, inside: bool) -> None:
+        for name, field in place.fields.items():
+            children = frozenset(o.fields[name] for o in objects if name in o.fields)
+            if children:
+                self._place(field, children, (*path, name), inside=inside)
+            else:
+                self._ask(field.sightings, (*path, name), "vanished", named(field.commonest), "missing")
+
+    def _ask(self, seen: Sightings, path: Path, fact: Fact, before: str, after: str) -> None:
+        last = max(seen.last, self._floor)
+        silent = self._now - last
+        if improbable(seen.count, last, silent, self._among):
+            evidence = f"{seen.count:,} of {last:,} before; not in the last {silent:,}"
+            self._found.append(Change(path, fact, before, after, evidence, taught=last))
+
+
+def failing(*, calls: int, errors: int, run: int, recent: int) -> Change | None:
+    """Whether errors come improbably often: ``run`` of them in a row now, or ``recent`` in the last 100 calls.
+
+    ``calls`` and ``errors`` count everything so far. Judged by the tool's own rate before the run, and before the last
+    100 calls.
+    """
+    good = calls - errors
+    in_a_row = improbable(good, calls - run, run)
+    before, failed = calls - WINDOW, errors - recent
+    often = before > 0 and good > 0 and excess(failed, before, recent) * max(1, failed) < _SHARE_ALPHA
+    if not (in_a_row or often):
+        return None
+    recently = f"{run:,} in a row" if in_a_row else f"{recent:,} of the last {WINDOW}"
+    earlier = (errors - run, calls - run) if in_a_row else (failed, before)
+    evidence = f"{recently}; {earlier[0]:,} of {earlier[1]:,} before"
+    return Change(ROOT, "errors", "result", "error", evidence, taught=calls)
+
+
+# the share is asked at every flush, not once a sighting; it gets a tenth of the chance a silence has
+_SHARE_ALPHA = 0.0001
