@@ -27,6 +27,7 @@ RSS_GROWTH: Final = 8_192.0
 """Kilobytes that the process may: the allocator keeps what threads used at the same time."""
 
 _SHAPES: Final = 50
+_PATIENCE: Final = 10.0
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -114,10 +115,12 @@ def timed(tool: Callable[[int], Any], calls: int, threads: int) -> Run:
 
 
 def _settle(monitor: Monitor) -> None:
-    """Wait until the worker has judged what waits; a sink that hangs may have it busy telling what it found."""
-    monitor.flush(timeout=0.5)
-    give_up = time.monotonic() + 5
-    while monitor.health().waiting and time.monotonic() < give_up:
+    """Wait until the worker has judged what waits, or hangs in a sink. Not by ``flush``: that would hang here."""
+    give_up = time.monotonic() + _PATIENCE
+    while time.monotonic() < give_up:
+        health = monitor.health()
+        if not health.waiting or any(state.startswith("busy") for state in health.sinks.values()):
+            return
         time.sleep(0.02)
 
 

@@ -1,6 +1,6 @@
 """Synthetic traffic with planted changes: what is told, and after how many calls.
 
-    python -m benchmarks.traffic [--seeds 3] [--quick]
+    python -m benchmarks.traffic [--seeds 3] [--quick] [--curves]
 
 Each scenario is a seeded stream of responses through a live monitor, one call at a time. Beside the incidents it prints
 what two plain rules would have said: an alert for every whole-response shape not seen before (hash), and an alert for
@@ -268,12 +268,38 @@ def run(scenario: Scenario, seed: int, *, confirm: int = 1, plain: bool = True) 
     return Result(len(news), delay, tuple(e for _, e in news), infos, hashes, presence)
 
 
+RATES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+CONFIRM = (1, 2, 5, 10)
+
+
+def curves(seeds: int, calls: int = 2_000) -> None:
+    """The known cost: how often a field that is nearly always there raises one ``high``, by ``confirm``; and the delay.
+
+    Such a field can be there ten times running and then be taken for one that always is. ``confirm=k`` waits for k
+    observations, which makes it rarer and tells of a real removal k calls after it.
+    """
+    print(f"{'field there in':16}" + "".join(f"{f'confirm={k}':>14}" for k in CONFIRM))
+    for rate in RATES:
+        cells = []
+        for confirm in CONFIRM:
+            scenario = Scenario("", optional(rate, calls))
+            counts = [run(scenario, seed, confirm=confirm, plain=False).incidents for seed in range(seeds)]
+            cells.append(f"{sum(c > 0 for c in counts) / seeds:.0%}, at most {max(counts)}")
+        print(f"{rate:<16.0%}" + "".join(f"{cell:>14}" for cell in cells))
+    delays = [run(Scenario("", required_removed, 1_000), 0, confirm=k, plain=False).delay for k in CONFIRM]
+    print(f"{'delay, removed':16}" + "".join(f"{f'{d} calls':>14}" for d in delays))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Print the table; 1 where a scenario is not as wanted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="one seed, without the plain rules")
+    parser.add_argument("--curves", action="store_true", help="only the known cost over the rate of a field")
     options = parser.parse_args(argv)
+    if options.curves:
+        curves(options.seeds)
+        return 0
     seeds = range(1) if options.quick else range(options.seeds)
     print(f"{'scenario':36}{'wanted':>8}{'incidents':>14}{'delay':>16}{'info':>6}{'hash':>8}{'presence':>10}")
     wrong = 0

@@ -29,12 +29,15 @@ def ran(capsys, *argv) -> Ran:
 
 def environment(**extra) -> dict[str, str]:
     """This process's environment, so that the package is found from any folder and nothing colours the output."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("TOOLPULSE_") and k not in {"FORCE_COLOR", "COLUMNS"}}
+    kept = {
+        k: v for k, v in os.environ.items() if not k.startswith("TOOLPULSE_") and k not in {"FORCE_COLOR", "COLUMNS"}
+    }
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**kept, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", **extra}
 
 
 def program(*argv) -> list[str]:
+    """The words that run a command in a process of its own."""
     return [sys.executable, "-m", "toolpulse", *(str(word) for word in argv)]
 
 
@@ -47,6 +50,7 @@ def ran_apart(*argv, cwd=None, **extra) -> Ran:
 
 
 def write_lines(path: Path, *responses) -> Path:
+    """Write responses as JSON lines."""
     path.write_text("".join(json.dumps(one) + "\n" for one in responses), "utf-8")
     return path
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from cli_runs import environment, one_line, program, ran, ran_apart, write_lines
@@ -183,7 +184,9 @@ def test_a_reader_that_leaves_is_no_fault(tmp_path, flags):
     ):
         reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
         reader.wait()
-        done = subprocess.run(program(*argv), stdout=reader.stdin, stderr=subprocess.PIPE, env=environment(), check=False)
+        done = subprocess.run(
+            program(*argv), stdout=reader.stdin, stderr=subprocess.PIPE, env=environment(), check=False
+        )
         reader.stdin.close()
         assert (done.returncode, done.stderr) == (expected, b"")
 
@@ -193,9 +196,14 @@ def test_a_full_disk_is_told(tmp_path):
     """Output that was lost must not look like success."""
     write_lines(tmp_path / "old.jsonl", {"a": 1})
     main(["learn", str(tmp_path / "old.jsonl"), "-o", str(tmp_path / "b.json")])
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            program("show", tmp_path / "b.json"), stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False
+            program("show", tmp_path / "b.json"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            check=False,
         )
     assert done.returncode == 70
     assert "No space left on device" in one_line(done.stderr)

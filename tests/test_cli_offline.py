@@ -29,6 +29,7 @@ def learned(tmp_path, capsys):
 
 
 def check(capsys, folder, *flags) -> Ran:
+    """Check after.jsonl."""
     return ran(capsys, "check", "--baseline", folder / "b.json", folder / "after.jsonl", *flags)
 
 
@@ -41,6 +42,7 @@ def checked(capsys, folder, *flags) -> dict:
 
 
 def risks(report: dict) -> dict[str, str]:
+    """The risk at each path."""
     return {finding["path"]: finding["risk"] for finding in report["findings"]}
 
 
@@ -204,7 +206,9 @@ def test_unwrap_overrides_the_baseline_s(tmp_path, capsys):
 def test_select_takes_the_response_out_of_a_log(tmp_path, capsys):
     """Recordings rarely hold the bare response."""
     write_lines(tmp_path / "calls.jsonl", *[{"tool": "x", "calls": [{"result": {"a": 1}}, {"result": {"a": 2}}]}] * 2)
-    code, out, _ = ran(capsys, "learn", tmp_path / "calls.jsonl", "-o", tmp_path / "b.json", "--select", "calls[].result")
+    code, out, _ = ran(
+        capsys, "learn", tmp_path / "calls.jsonl", "-o", tmp_path / "b.json", "--select", "calls[].result"
+    )
     assert code == 0
     assert "learned from 4 responses" in out
     wrong = ran(capsys, "learn", tmp_path / "calls.jsonl", "-o", tmp_path / "b.json", "--select", "**.result")
@@ -277,7 +281,13 @@ def test_examining_one_by_one_is_check(taught, asked, unwrap):
 def test_show_draws_the_shape(tmp_path, capsys):
     """Presence, kinds, nulls and empties are what a baseline knows; a person sees each of them."""
     rows = [
-        {"id": "a", "n": 1 if i % 2 else 1.5, "tags": [] if i == 0 else ["x"], "by": {"u": i}, "ref": None if i < 2 else "r"}
+        {
+            "id": "a",
+            "n": 1 if i % 2 else 1.5,
+            "tags": [] if i == 0 else ["x"],
+            "by": {"u": i},
+            "ref": None if i < 2 else "r",
+        }
         | ({"opt": True} if i < 7 else {})
         for i in range(8)
     ]
@@ -298,7 +308,9 @@ def test_show_draws_the_shape(tmp_path, capsys):
 
 def test_show_says_why_a_map_and_what_was_cut(tmp_path, capsys):
     """A map hides its keys, so the figures that made it one have to be told."""
-    rows = [{"m": {f"k{chr(97 + i)}{chr(97 + j)}": {"v": 1} for j in range(4)}, "l": [0] * (90 + 4 * i)} for i in range(8)]
+    rows = [
+        {"m": {f"k{chr(97 + i)}{chr(97 + j)}": {"v": 1} for j in range(4)}, "l": [0] * (90 + 4 * i)} for i in range(8)
+    ]
     baseline = Baseline.learn(rows, maps=["never"], limits=Limits(depth=9))
     (decision,) = baseline.maps_learned
     baseline.save(tmp_path / "b.json")
@@ -399,7 +411,10 @@ def test_bad_input_is_4_and_one_line(learned, capsys):
     for name, data in cases.items():
         if data is not None:
             (learned / name).write_bytes(data)
-        for argv in (["learn", learned / name, "-o", learned / "x.json"], ["check", "--baseline", learned / "b.json", learned / name, "--json"]):
+        for argv in (
+            ["learn", learned / name, "-o", learned / "x.json"],
+            ["check", "--baseline", learned / "b.json", learned / name, "--json"],
+        ):
             code, out, err = ran(capsys, *argv)
             assert (code, out) == (4, ""), name
             assert one_line(err).startswith("toolpulse: ")
@@ -423,13 +438,23 @@ def test_standard_input(learned, capsys, monkeypatch):
         assert "first <stdin>:4" in ran(capsys, "check", "--baseline", learned / "b.json", "-").out
 
 
-HOSTILE = ["\x1b[31mred", "a\nHIGH forged", "\u202ereversed", "[bold]markup[/bold]", ":smile:", "\x9b2J", "k" * 300, "", "\ud800"]
+HOSTILE = [
+    "\x1b[31mred",
+    "a\nHIGH forged",
+    "\u202ereversed",
+    "[bold]markup[/bold]",
+    ":smile:",
+    "\x9b2J",
+    "k" * 300,
+    "",
+    "\ud800",
+]
 
 
 def test_hostile_keys_are_harmless(tmp_path, capsys):
     """Key names come from a tool: none may steer a terminal, forge a line or be read as markup."""
     for name in ("r", "after"):
-        rows = [{key: ("x" if name == "r" else 1) for key in HOSTILE}]
+        rows = [dict.fromkeys(HOSTILE, "x" if name == "r" else 1)]
         write_lines(tmp_path / f"{name}.jsonl", *rows)
     ran(capsys, "learn", tmp_path / "r.jsonl", "-o", tmp_path / "b.json")
     for result in (
@@ -470,6 +495,8 @@ def test_long_paths_are_not_cut(tmp_path):
 def test_an_ascii_terminal_gets_escapes_and_no_crash(tmp_path):
     """LANG=C is what cron has."""
     write_lines(tmp_path / "r\u00e9\u4e2d.jsonl", {"a": 1})
-    done = ran_apart("learn", tmp_path / "r\u00e9\u4e2d.jsonl", "-o", tmp_path / "\u4e2d.json", PYTHONIOENCODING="ascii")
+    done = ran_apart(
+        "learn", tmp_path / "r\u00e9\u4e2d.jsonl", "-o", tmp_path / "\u4e2d.json", PYTHONIOENCODING="ascii"
+    )
     assert done.code == 0
     assert "\\u4e2d.json" in done.out

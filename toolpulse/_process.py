@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar, overload
 
 from toolpulse._probe import decorator
-from toolpulse._settings import OnDrift
+from toolpulse._settings import OnDrift, check_options
 from toolpulse.baseline import Baseline
 from toolpulse.consumer import Consumer
 from toolpulse.monitor import Monitor
@@ -40,7 +40,7 @@ class _Process:
         if self._monitor is not None:
             self._monitor.settings_for(options)
         else:
-            Monitor(sinks=()).settings_for({**options, "consumers": ()})
+            check_options(options)
 
     def set(self, monitor: Monitor | None) -> Monitor | None:
         """Put a monitor in place, or none, so that the next call makes one; the one before."""

@@ -183,3 +183,11 @@ def settings_of(
         on_drift if own is None else check_on_drift(own),
         function,
     )
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Options of ``watch`` before there is a monitor: consumers may be named that it will have."""
+    given = options.get("consumers", ())
+    named = () if isinstance(given, str | Consumer) else _listed("consumers", given)
+    names = {name for name in named if isinstance(name, str)}
+    settings_of(options, None, Limits(), "log", [Consumer(name) for name in names if name])

@@ -128,7 +128,10 @@ class Track:
 
     def restore(self, known: Snapshot | None) -> None:
         """Go on from what the store knew, if anything."""
-        if known is not None and self.live.sealed is None:
+        if known is not None and self.live.sealed is not None:
+            self.live.observations = max(self.live.observations, known.observations)
+            self.live.book.restore(known.incidents, known.decisions)
+        elif known is not None:
             self.live.restore(
                 known.observations, known.rows, known.maps_learned, known.incidents, known.decisions, known.merged
             )

@@ -299,7 +299,7 @@ class _Diff:
             self._found(inner, "learned", "missing", after, evidence, place.seen.count)
         else:
             self._enclosing.append(members)
-            self.place(members, shapes, inner, True, True)
+            self.place(members, shapes, inner, step is ITEMS, True)
             self._enclosing.pop()
         if len(self.changes) > start and self._recurs(members, shapes):
             del self.changes[start:]

@@ -16,6 +16,7 @@ from toolpulse.canonical import ascii_json, digest
 from toolpulse.consumer import Finding
 from toolpulse.errors import ConfigurationError
 from toolpulse.evidence import improbable
+from toolpulse.paths import Path, parse_path
 from toolpulse.risk import RATES, Risk, worst
 
 ChangeKey: TypeAlias = tuple[str, str, str]
@@ -25,6 +26,9 @@ Action: TypeAlias = Literal["accept", "reject", "ignore"]
 
 AWAY: Final = 20
 """Observations an incident must at least stay away to resolve."""
+
+LAPSES: Final = frozenset({"field-removed", "field-absent-in-some", "null-first-seen"})
+"""Changes that, unconfirmed, are taken for ordinary variation: a field or a value that is not there at times."""
 
 LOUDER: Final = 4
 """A return is told of when the count has grown by this factor since the last event."""
@@ -112,6 +116,10 @@ def incident_id(tool: str, key: str, changes: frozenset[ChangeKey]) -> str:
     return digest(ascii_json([tool, key, sorted(changes)]))[:12]
 
 
+def _names_key(path: Path, maps: frozenset[Path]) -> bool:
+    return any(path[:end] in maps and isinstance(path[end], str) for end in range(len(path)))
+
+
 class Book:
     """The incidents of one (tool, key), which change belongs to which, and what was decided."""
 
@@ -192,6 +200,19 @@ class Book:
                     told.append(now)
         return told
 
+    def lapse(self, ordinal: int) -> frozenset[str]:
+        """Forget what was not confirmed and stayed away, where a rule about rates would tell of it if it came to stay."""
+        gone = frozenset(
+            incident.id
+            for incident in self.incidents.values()
+            if incident.status == "pending"
+            and ordinal - incident.last >= AWAY
+            and all(f.rule_id in LAPSES for f in incident.findings if f.risk.is_news)
+        )
+        for name in gone:
+            self._forget(name)
+        return gone
+
     def decide(
         self, action: Action, name: str, paths: tuple[str, ...], *, reason: str, who: str, time: str
     ) -> Decision | None:
@@ -237,6 +258,15 @@ class Book:
     def _forget_one(self) -> None:
         """Additions go first, then what is not confirmed or over; the longest unseen of equals."""
         gone = min(self.incidents.values(), key=lambda i: (i.status != "noted", i.status in ACTIVE, i.last))
-        del self.incidents[gone.id]
-        self.rated.discard(gone.id)
-        self._known = {key: name for key, name in self._known.items() if name != gone.id}
+        self._forget(gone.id)
+
+    def forget_below(self, paths: frozenset[Path]) -> None:
+        """Forget the incidents about fields right below these paths: they were keys of maps, which are not kept."""
+        for incident in list(self.incidents.values()):
+            if any(_names_key(parse_path(finding.path), paths) for finding in incident.findings):
+                self._forget(incident.id)
+
+    def _forget(self, name: str) -> None:
+        del self.incidents[name]
+        self.rated.discard(name)
+        self._known = {key: known for key, known in self._known.items() if known != name}

@@ -18,7 +18,7 @@ from toolpulse.diff import WARM, Change
 from toolpulse.events import DriftEvent, drift_event, note
 from toolpulse.incident import Action, Book, Decision, Incident
 from toolpulse.judge import Judgement, judge
-from toolpulse.maps import MapDecision, map_paths, settle, shapes_at
+from toolpulse.maps import MapDecision, map_paths, rewrite, settle, shapes_at
 from toolpulse.paths import parse_path
 from toolpulse.profile import Place, Profile, fold, merge
 from toolpulse.rates import failing, parts, silences
@@ -175,6 +175,7 @@ class Live:
             newest = max(ordered, key=lambda tally: tally.last)
             events.extend(self._silences(newest))
             events.extend(self._event(i, newest) for i in self.book.resolve(self.observations))
+            self._release_lapsed(self.book.lapse(self.observations))
         if errors is not None:
             events.extend(self._errors(errors))
         return events
@@ -198,6 +199,9 @@ class Live:
         return self.sealed is None and tally.first - known.last > WARM
 
     def _take_new(self, tally: Tally) -> list[DriftEvent]:
+        read = self._read(tally.shape)
+        if read is not tally.shape:
+            return self._take(msgspec.structs.replace(tally, shape=read))
         events: list[DriftEvent] = []
         judged = self._judge(tally)
         presence = any(change.fact in {"added", "missing"} for change in judged.changes)
@@ -213,6 +217,12 @@ class Live:
             return events + self._count(held, tally, teaches=True) + self._count_rates(tally, held.incidents)
         self._hold(tally.key, held)
         return events + self._count(held, tally)
+
+    def _read(self, shape: Shape) -> Shape:
+        """A shape that was walked before a map was learned, as it is read since."""
+        if not self.maps_learned:
+            return shape
+        return rewrite(shape, lambda path, _: path in self.maps_learned, self.walker.limits.shapes)
 
     def _hold(self, key: RowKey, held: Held) -> None:
         if len(self._held) >= MOST_SHAPES:
@@ -317,7 +327,17 @@ class Live:
         self._rows = rewritten
         self._merged = self._merged.with_maps(self.maps_learned)
         self._refold()
+        if new:
+            self._forget_keys(frozenset(decision.path for decision in new))
         return new
+
+    def _forget_keys(self, paths: frozenset[Path]) -> None:
+        """What was kept while the keys of a map were taken for fields goes: plans, held shapes, incidents."""
+        self._plain_walker.forget()
+        for key in list(self._held):
+            if self._read(key[0]) is not key[0]:
+                del self._held[key]
+        self.book.forget_below(paths)
 
     def _refold(self) -> None:
         rows = self._rows.values()
@@ -345,6 +365,13 @@ class Live:
         for key, held in list(self._held.items()):
             left = self.book.news(held.findings)
             if not any(f.risk.is_news and f.rule_id not in RATES for f in left) and not key[2]:
+                del self._held[key]
+                self._teach(held.row)
+
+    def _release_lapsed(self, names: frozenset[str]) -> None:
+        """Let the shapes teach that were held for nothing but what was not confirmed."""
+        for key, held in list(self._held.items()) if names else ():
+            if held.incidents and held.incidents <= names and self.sealed is None and not key[2]:
                 del self._held[key]
                 self._teach(held.row)
 

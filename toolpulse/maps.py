@@ -253,12 +253,23 @@ def settle(
     counts = [count for _, count in rows]
     decided: dict[Path, MapDecision] = {}
     while True:
-        as_map = _settled(frozenset(decided), map_paths(shapes), is_record)
-        shapes = [rewrite(shape, as_map, limit) for shape in shapes]
+        shapes = _read(shapes, frozenset(decided), is_record, limit)
         new = learn(zip(shapes, counts, strict=True), lambda p: is_record(p) or p in decided)
         if not new:
             return shapes, tuple(decided.values())
         decided.update((decision.path, decision) for decision in new)
+
+
+def _read(
+    shapes: list[Shape], decided: frozenset[Path], is_record: Callable[[Path], bool], limit: int
+) -> list[Shape]:
+    """The shapes with their records read as maps until none is left: one that is read so can bring others together."""
+    while True:
+        as_map = _settled(decided, map_paths(shapes), is_record)
+        read = [rewrite(shape, as_map, limit) for shape in shapes]
+        if read == shapes:
+            return shapes
+        shapes = read
 
 
 def _settled(

@@ -50,7 +50,8 @@ class Monitor:
 
     ``store``: a URL (``memory:``) or a Store. ``sinks``: objects with ``emit(event)``; structlog without any named.
     ``consumers``: who reads the tools. ``baselines``: sealed baselines by tool name; what they know is fixed, and
-    responses are read as they say. ``confirm``: how many observations must show an incident before it is told of.
+    responses are read as they say. ``confirm``: how many observations must show an incident before it is told of, no 20 observations apart where it is
+    about a field or a value that is missing; what is not confirmed is taken for ordinary variation then.
     ``limits``: how much of a response is looked at. ``background=False`` judges and sends inside ``observe``, for tests
     and for processes that freeze between calls; else a worker judges, at most every ``flush_interval`` seconds.
     ``on_drift``: ``"log"``, a callable that takes the event as well (of all but ``learned``), or ``"raise"``: judged in
@@ -154,7 +155,7 @@ class Monitor:
         """The incidents of a tool, or of all; the newest last."""
         tracks = [track for (name, _), track in self._tracks.copy().items() if tool in (None, name)]
         found = [incident for track in tracks for incident in track.live.book.incidents.copy().values()]
-        return tuple(sorted(found, key=lambda incident: (incident.first_time, incident.id)))
+        return tuple(sorted(found, key=lambda incident: (incident.first_time, incident.opened, incident.id)))
 
     def decisions(self, tool: str | None = None) -> tuple[Decision, ...]:
         """The audit trail of a tool, or of all: every decision in the order it was taken."""
@@ -322,16 +323,16 @@ class Monitor:
 
     def take(self, track: Track, settings: Settings, response: object) -> None:
         """Reduce and count one response. Swallows whatever goes wrong; DriftError where it was asked for."""
+        broken: tuple[str, ...] = ()
         try:
             seen = track.live.walker.observe(response, track.unwrap or settings.unwrap)
+            if track.asserts and seen.outcome != "error":
+                payload = unwrap(response, track.unwrap or settings.unwrap).value
+                broken = tuple(name for consumer in track.live.consumers for name in consumer.broken(payload))
         except Exception as error:  # noqa: BLE001 - the tool must not notice
             track.record_unseen()
             self._guard.failed("observing a response", error)
             return
-        broken: tuple[str, ...] = ()
-        if track.asserts and seen.outcome != "error":
-            payload = unwrap(response, track.unwrap or settings.unwrap).value
-            broken = tuple(name for consumer in track.live.consumers for name in consumer.broken(payload))
         self.finish(track, settings, seen, broken)
 
     def finish(self, track: Track, settings: Settings, seen: Observation, broken: tuple[str, ...] = ()) -> None:
@@ -383,8 +384,12 @@ class Monitor:
         if not track.loaded:
             self._load([track], _PATIENCE, now=False)
         self._judge([track], _PATIENCE)
-        findings = track.live.findings_of(key)
-        high = tuple(finding for finding in findings if finding.risk is Risk.HIGH)
+        book = track.live.book
+        found = [finding for finding in track.live.findings_of(key) if finding.risk is Risk.HIGH]
+        # what waits to be confirmed, or was muted, stops nobody
+        incidents = [book.incidents.get(name) for name in book.of(found)]
+        told = {incident.id for incident in incidents if incident and incident.status not in {"pending", "ignored"}}
+        high = tuple(finding for finding in found if book.of((finding,)) & told)
         return DriftError(track.live.tool, high) if high else None
 
     def _work(self, timeout: float = _PATIENCE, *, now: bool = False) -> None:

@@ -156,7 +156,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "emptied", Risk.AVAILABILITY, _is("empty"),
-        "an array or map that was never empty is empty",
+        "an array or map is empty that never was, or that has been empty improbably long",
         mirror="elements-learned",
     ),
     Rule(

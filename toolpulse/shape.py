@@ -200,6 +200,10 @@ class Walker:
         cuts = tuple(sorted(set(walk.truncations))) if walk.truncations else ()
         return Observation(shape, cuts, encoding, outcome)
 
+    def forget(self) -> None:
+        """Drop the plans of records met so far; they are made again as records are met."""
+        self.plans.clear()
+
     def is_record(self, path: Path) -> bool:
         """Whether ``records`` names the path."""
         return any(pattern.matches(path) for pattern in self._records)
@@ -384,7 +388,9 @@ class _Walk:
 
     def _told_plan(self, value: dict[Any, Any], told: str) -> _Plan | None:
         names = _names(tuple(value))
-        if names is None or (told is _DATA_LIKE and (data_keys(tuple(names)) or data_like(tuple(names)))):
+        if names is None:
+            return None
+        if told is _DATA_LIKE and (not names or data_keys(tuple(names)) or data_like(tuple(names))):
             return None
         return self._walker.record_plan(names, value)
 

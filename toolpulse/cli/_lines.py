@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import BinaryIO, Final
 
 from toolpulse.cli.inputs import STDIN, shown
@@ -33,14 +34,14 @@ def follow(file: str, ended: Callable[[], bool], pause: float = _PAUSE) -> Itera
     It may appear later, be cut short, or be replaced by another of its name; a line is given when it is complete.
     Raises InputError where it is there and cannot be read.
     """
-    tail = _Tail(file)
-    while not ended():
-        found = False
-        for line in _filled(tail.new_lines()):
-            found = True
-            yield line
-        if not found:
-            time.sleep(pause)
+    with closing(_Tail(file)) as tail:
+        while not ended():
+            found = False
+            for line in _filled(tail.new_lines()):
+                found = True
+                yield line
+            if not found:
+                time.sleep(pause)
 
 
 class _Tail:
@@ -60,7 +61,7 @@ class _Tail:
                 yield from self._complete(self._stream)
             if replaced:
                 yield from self._last()
-                self._reopen()
+                yield from self._complete(self._reopen())
         except (OSError, ValueError) as error:
             raise _unreadable(self._file, error) from None
 
@@ -93,12 +94,17 @@ class _Tail:
         if self._rest:
             yield self._number + 1, self._rest
 
-    def _reopen(self) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         if self._stream is not None:
             self._stream.close()
         self._stream = None
+
+    def _reopen(self) -> BinaryIO:
+        self.close()
         self._rest, self._number = b"", 0
         self._stream = open(self._file, "rb")  # noqa: SIM115, PTH123 - open until it is replaced
+        return self._stream
 
 
 def _filled(numbered: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from toolpulse.cli._text import percent, plural, safe, short_names
+from toolpulse.cli._text import percent, plural, safe
 from toolpulse.risk import Risk
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ _STYLES: Final = {
     Risk.INFO: "cyan",
     Risk.QUIET: "green",
 }
+
+_MOMENT: Final = 0.5
+"""Seconds of work that need no progress shown."""
 
 # a wider cell pushes its own line out instead of all lines
 _WIDEST: Final = 72
@@ -54,12 +57,11 @@ class Printer:
     def __init__(self, out: Output) -> None:
         self._out = out
         terminal = sys.stdout is not None and sys.stdout.isatty()
-        styled = terminal and not os.environ.get("NO_COLOR")
+        self._styled = terminal and not os.environ.get("NO_COLOR")
         # rich prints into memory: it answers a closed pipe with an exit code of its own
         self._console = Console(
             file=io.StringIO(),
-            force_terminal=styled,
-            color_system="auto" if styled else None,
+            force_terminal=self._styled,
             markup=False,
             highlight=False,
             emoji=False,
@@ -68,9 +70,12 @@ class Printer:
 
     def lines(self, lines: Iterable[Text | str]) -> None:
         """Print lines, a break after each."""
+        texts = [Text(safe(line)) if isinstance(line, str) else line for line in lines]
+        if not self._styled:
+            self._out.write("".join(f"{text.plain}\n" for text in texts))
+            return
         with self._console.capture() as captured:
-            for line in lines:
-                text = Text(safe(line)) if isinstance(line, str) else line
+            for text in texts:
                 self._console.print(text, soft_wrap=True, no_wrap=True, overflow="ignore", crop=False)
         self._out.write(captured.get())
 
@@ -81,19 +86,19 @@ def progress(items: Iterable[T], what: str) -> Iterator[T]:
         yield from items
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
     started, task = time.monotonic(), None
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    try:
         for count, item in enumerate(items, 1):
-            if task is not None or time.monotonic() - started > 0.5:
-                task = _advance(bar, task, plural(count, what))
+            if task is not None:
+                bar.update(task, description=plural(count, what))
+            elif time.monotonic() - started > _MOMENT:
+                bar.start()
+                task = bar.add_task(plural(count, what), total=None)
             yield item
-
-
-def _advance(bar: Progress, task: TaskID | None, told: str) -> TaskID:
-    if task is None:
-        return bar.add_task(told, total=None)
-    bar.update(task, description=told)
-    return task
+    finally:
+        if task is not None:
+            bar.stop()
 
 
 def columns(rows: Sequence[Sequence[Text]], indent: str = "") -> list[Text]:
@@ -131,7 +136,7 @@ def drift_log(history: History) -> list[Text | str]:
 def drift_event(entry: Entry, history: History) -> list[Text]:
     """One event: a line, and below it the changes, who is hit how hard, and what was not seen."""
     event = entry.event
-    name = short_names(history.tools)[event.tool] + (f" [{event.key}]" if event.key else "")
+    name = history.name(event.tool) + (f" [{event.key}]" if event.key else "")
     head = [_risk(event.risk, loud=True), Text(safe(name), "bold")]
     if not event.changes:
         return columns([[*head, Text(safe(event.summary))]])
@@ -152,8 +157,7 @@ def drift_event(entry: Entry, history: History) -> list[Text]:
 
 def _readers(event: DriftEvent, history: History) -> list[str]:
     """The risk for each consumer, where they differ or one has a name; for whom nothing was found it is quiet."""
-    known = set().union(*history.consumers.values())
-    quiet = sorted(known - event.risks.keys())
+    quiet = sorted(history.consumers - event.risks.keys())
     if event.risks.keys() <= {"default"} or (
         not quiet and len(event.risks) > 1 and len(set(event.risks.values())) == 1
     ):
@@ -181,8 +185,9 @@ def _clock(moment: datetime) -> str:
     try:
         local = moment.astimezone()
     except (OverflowError, ValueError, OSError):
-        return moment.isoformat(" ", "minutes")
-    return local.strftime("%H:%M" if local.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+        local = moment
+    day, clock = local.isoformat(" ", "minutes")[:16].split()
+    return clock if local.date() == datetime.now().astimezone().date() else f"{day} {clock}"
 
 
 def learned(tree: Tree, cuts: Sequence[str], errors: int, file: str) -> list[Text | str]:

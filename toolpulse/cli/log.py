@@ -15,7 +15,7 @@ from toolpulse.cli._command import Command, risks
 from toolpulse.cli._exit import Exit, complain
 from toolpulse.cli._lines import follow, lines
 from toolpulse.cli._output import Output
-from toolpulse.cli._text import endings, safe_json
+from toolpulse.cli._text import endings, safe_json, short_names
 from toolpulse.cli.inputs import STDIN, shown
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.events import DriftEvent, decode
@@ -39,26 +39,32 @@ class Entry(NamedTuple):
 
 
 class History:
-    """The newest event of each incident, in the order of the newest, and who reads each tool."""
+    """The newest event of each incident, in the order of the newest, and all names of tools and consumers."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str, str], Entry] = {}
         self._seen: dict[tuple[str, str, str], datetime] = {}
-        self.tools: set[str] = set()
-        self.consumers: dict[str, set[str]] = {}
+        self._names: dict[str, str] = {}
+        self.consumers: set[str] = set()
 
     def add(self, line: Line, *, shown: bool = True) -> Entry:
         """Take one more line; the entry it leads to. One that is not ``shown`` only adds to what is known."""
         event = line.event
         key = (event.tool, event.key, event.incident or event.id)
         since = self._seen[key] = min(self._seen.get(key, line.time), line.time)
-        self.tools.add(event.tool)
-        self.consumers.setdefault(event.tool, set()).update(event.risks)
+        self._names.setdefault(event.tool, "")
+        self.consumers.update(event.risks)
         entry = Entry(event, since)
         self._entries.pop(key, None)
         if shown:
             self._entries[key] = entry
         return entry
+
+    def name(self, tool: str) -> str:
+        """A tool's name, short where that is unique among all tools so far."""
+        if not self._names.get(tool):
+            self._names = short_names([*self._names, tool])
+        return self._names[tool]
 
     @property
     def entries(self) -> list[Entry]:
