@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -11,14 +12,18 @@ from typing import Any
 _TESTS = Path(__file__).resolve().parents[1] / "tests"
 
 
-def corpus() -> Path | None:
-    """The folder of recorded responses; None, and a word on stderr, where there is none."""
+def from_tests(module: str) -> Any:
+    """A module of the tests, which are no package."""
     sys.path.insert(0, str(_TESTS))
     try:
-        from corpus import folder
+        return importlib.import_module(module)
     finally:
         sys.path.remove(str(_TESTS))
-    found = folder() / "corpus"
+
+
+def corpus() -> Path | None:
+    """The folder of recorded responses; None, and a word on stderr, where there is none."""
+    found: Path = from_tests("corpus").folder() / "corpus"
     if not found.is_dir():
         print("no recorded responses: TOOLPULSE_CORPUS names their folder", file=sys.stderr)
         return None

@@ -28,9 +28,7 @@ def records(values, *, names=field_names, max_size=4):
     return st.dictionaries(names, values, max_size=max_size).filter(lambda d: not data_keys(tuple(d)))
 
 
-plain_json = st.recursive(
-    json_scalars, lambda inner: st.lists(inner, max_size=4) | records(inner), max_leaves=20
-)
+plain_json = st.recursive(json_scalars, lambda inner: st.lists(inner, max_size=4) | records(inner), max_leaves=20)
 """JSON values within the default limits and without maps."""
 
 map_keys = st.one_of(
@@ -49,9 +47,11 @@ json_with_maps = st.recursive(
 known_names = st.sampled_from(["id", "name", "tags", "owner", "page", "kind"])
 tool_responses = st.recursive(
     st.sampled_from([None, True, 3, 0.5, "text"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(known_names, inner, max_size=4)
-    | st.dictionaries(map_keys, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(known_names, inner, max_size=4)
+        | st.dictionaries(map_keys, inner, max_size=3)
+    ),
     max_leaves=12,
 )
 """Responses that share their field names, so that one meets what another taught."""

@@ -414,6 +414,13 @@ def test_follow_survives_rotation(followed, tmp_path):
     assert followed.run(*steps) == [(1, b"a\n"), (2, b"b\n"), (3, b"last"), (1, b"c\n"), (2, b"d\n")]
 
 
+def test_following_what_cannot_be_read_is_4(tmp_path, capsys):
+    """Waiting for a folder to become a log would take for ever."""
+    code, out, err = ran(capsys, "log", "--follow", tmp_path)
+    assert (code, out) == (4, "")
+    assert one_line(err).startswith(f"toolpulse: {tmp_path}: ")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent another way there")
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_follow_in_a_process_of_its_own(tmp_path, flags):

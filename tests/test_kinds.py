@@ -27,6 +27,7 @@ from toolpulse._kinds import SCALARS, _readings, resolve
 
 
 def text(value):
+    """The normal form."""
     return shape_of(value).shape.text
 
 
@@ -90,7 +91,7 @@ class Word(enum.StrEnum):
     YES = "yes"
 
 
-class Mixed(str, enum.Enum):
+class Mixed(str, enum.Enum):  # noqa: UP042 - older code has these
     YES = "yes"
 
 
@@ -130,6 +131,7 @@ def test_members_and_subclasses_count_as_what_their_value_is(value, expected):
 
 
 def refuse(*_: Any, **__: Any) -> Any:
+    """Stand in for whatever a walk must not call."""
     raise AssertionError("the walk ran code of the response")
 
 
@@ -144,6 +146,7 @@ class Plain:
 
     @functools.cached_property
     def lazy(self):
+        """Would be computed when it is read."""
         return refuse()
 
 
@@ -184,6 +187,7 @@ class Model(pydantic.BaseModel):
     @pydantic.computed_field
     @property
     def total(self) -> int:
+        """Would be computed when it is read."""
         return refuse()
 
 
@@ -200,7 +204,7 @@ class Row(NamedTuple):
     fixed: str
 
 
-Old = collections.namedtuple("Old", "id tags fixed")
+Old = collections.namedtuple("Old", "id tags fixed")  # noqa: PYI024 - older code has these
 
 
 @dataclasses.dataclass
@@ -325,14 +329,12 @@ def test_a_default_dict_is_not_filled():
     assert list(value) == ["a"]
 
 
-HOSTILE = {
-    name: refuse
-    for name in (
-        "__iter__ __len__ __eq__ __hash__ __bool__ __getattr__ __getattribute__ __getitem__ __contains__ __repr__ "
-        "__str__ __format__ __missing__ __next__ __call__ __dir__ __index__ __int__ __length_hint__ __lt__ keys items "
-        "values get copy append"
-    ).split()
-}
+HOSTILE = dict.fromkeys(
+    "__iter__ __len__ __eq__ __hash__ __bool__ __getattr__ __getattribute__ __getitem__ __contains__ __repr__ "
+    "__str__ __format__ __missing__ __next__ __call__ __dir__ __index__ __int__ __length_hint__ __lt__ keys items "
+    "values get copy append".split(),
+    refuse,
+)
 HOSTILE["__class__"] = property(refuse)
 
 
@@ -438,10 +440,22 @@ def test_the_tables_of_types_are_bounded():
 
 
 def containers(inner):
+    """Containers of all sorts around something."""
     return st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.none(), st.booleans(), st.floats(), st.binary(),
-                                  st.tuples(st.integers())), inner, max_size=3),
+        st.dictionaries(
+            st.one_of(
+                st.text(max_size=3),
+                st.integers(),
+                st.none(),
+                st.booleans(),
+                st.floats(),
+                st.binary(),
+                st.tuples(st.integers()),
+            ),
+            inner,
+            max_size=3,
+        ),
         st.lists(inner, max_size=3).map(tuple),
         st.lists(inner, max_size=3).map(collections.deque),
         st.builds(Plain, inner, st.lists(inner, max_size=2)),
@@ -451,15 +465,28 @@ def containers(inner):
         st.builds(Row, inner, st.lists(inner, max_size=2), inner),
         st.builds(Model.model_construct, id=inner, more=inner),
         st.builds(types.SimpleNamespace, a=inner),
-    )  # fmt: skip
+    )
 
 
 leaves = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3), st.dates(),
-    st.datetimes(), st.timedeltas(), st.decimals(), st.uuids(), st.complex_numbers(), st.sampled_from([*Colour, *Bits]),
-    st.sampled_from([Word.YES, np.float32(1), np.array([1]), object(), AnyAttribute(), print, range(9), Meta("M", (), {})]),
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.binary(max_size=3),
+    st.dates(),
+    st.datetimes(),
+    st.timedeltas(),
+    st.decimals(),
+    st.uuids(),
+    st.complex_numbers(),
+    st.sampled_from([*Colour, *Bits]),
+    st.sampled_from(
+        [Word.YES, np.float32(1), np.array([1]), object(), AnyAttribute(), print, range(9), Meta("M", (), {})]
+    ),
     st.builds(iter, st.lists(st.integers(), max_size=2)),
-)  # fmt: skip
+)
 
 
 @given(st.recursive(leaves, containers, max_leaves=15))

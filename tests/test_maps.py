@@ -15,29 +15,49 @@ INTEGER = Scalar("integer")
 
 
 def record(*names, value=INTEGER):
+    """A record of these names."""
     return Object(dict.fromkeys(names, value))
 
 
 def no_records(path):
+    """Say of every path that nobody named it a record."""
     return False
 
 
 @pytest.mark.parametrize(
     "keys",
     [
-        ["1"], ["-5"], ["007", "2024"],
-        ["0f8fad5b-d9cb-469f-a165-70867728950e"], ["{0F8FAD5B-D9CB-469F-A165-70867728950E}"],
-        ["2024-01"], ["2024-01-31"], ["2024-01-31T10:00"], ["2024-01-31 10:00:00"], ["2024-01-31T10:00:00.123Z"],
-        ["2024-01-31T10:00:00+02:00"], ["2024-01-31T10:00:00-0700"], ["10:00"], ["10:00:00.5"],
-        ["9f86d081884c"], ["DEADBEEF0001"], ["a" * 63 + "1"],
-        ["a@b.co"], ["first.last+tag@sub.example.org"],
-        ["https://example.org/a?b=1"], ["urn://x"], ["s3://bucket/key"],
-        ["user_93117", "user_20455", "user_77102"], ["a100", "b200", "c300"], ["item-001", "item-002", "item-003"],
-        ["ns:001", "ns:002", "ns:003"], ["USD", "EUR", "GBP"],
+        ["1"],
+        ["-5"],
+        ["007", "2024"],
+        ["0f8fad5b-d9cb-469f-a165-70867728950e"],
+        ["{0F8FAD5B-D9CB-469F-A165-70867728950E}"],
+        ["2024-01"],
+        ["2024-01-31"],
+        ["2024-01-31T10:00"],
+        ["2024-01-31 10:00:00"],
+        ["2024-01-31T10:00:00.123Z"],
+        ["2024-01-31T10:00:00+02:00"],
+        ["2024-01-31T10:00:00-0700"],
+        ["10:00"],
+        ["10:00:00.5"],
+        ["9f86d081884c"],
+        ["DEADBEEF0001"],
+        ["a" * 63 + "1"],
+        ["a@b.co"],
+        ["first.last+tag@sub.example.org"],
+        ["https://example.org/a?b=1"],
+        ["urn://x"],
+        ["s3://bucket/key"],
+        ["user_93117", "user_20455", "user_77102"],
+        ["a100", "b200", "c300"],
+        ["item-001", "item-002", "item-003"],
+        ["ns:001", "ns:002", "ns:003"],
+        ["USD", "EUR", "GBP"],
         ["1", "2024-01-31", "a@b.co"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_keys_that_are_data(keys):
     """Such keys say by themselves that they are data, so they neither drift nor are stored."""
     assert data_keys(keys)
@@ -48,17 +68,49 @@ def test_keys_that_are_data(keys):
 @pytest.mark.parametrize(
     "keys",
     [
-        [], [""], ["a"], ["id", "name"], ["1", "total"], ["1.5"], ["1e5"], ["1d", "7d", "ytd"], ["720p", "1080p"], ["v1", "v2", "v3"],
-        ["user_93117"], ["user_93117", "user_20455"], ["user_12", "user_13", "user_14"], ["a100", "b100", "c100", "d100"],
-        ["USD"], ["USD", "EUR"], ["usd", "eur", "gbp"], ["USDT", "EURT", "GBPT"], ["USD", "EUR", "total"],
-        ["abcdefabcdef"], ["cafe1234"], ["9f86d081884"], ["9f86d081884g"],
-        ["a@b"], ["@b.co"], ["a b@c.co"], ["http:"], ["http//x"], ["://x"],
-        ["2024-1"], ["2024/01/31"], ["2024-01-31T"], ["10"+":0"], ["0f8fad5b-d9cb-469f-a165"],
-        ["1\n"], [" 1"], ["+1"], ["１"], ["9" * 513],
+        [],
+        [""],
+        ["a"],
+        ["id", "name"],
+        ["1", "total"],
+        ["1.5"],
+        ["1e5"],
+        ["1d", "7d", "ytd"],
+        ["720p", "1080p"],
+        ["v1", "v2", "v3"],
+        ["user_93117"],
+        ["user_93117", "user_20455"],
+        ["user_12", "user_13", "user_14"],
+        ["a100", "b100", "c100", "d100"],
+        ["USD"],
+        ["USD", "EUR"],
+        ["usd", "eur", "gbp"],
+        ["USDT", "EURT", "GBPT"],
+        ["USD", "EUR", "total"],
+        ["abcdefabcdef"],
+        ["cafe1234"],
+        ["9f86d081884"],
+        ["9f86d081884g"],
+        ["a@b"],
+        ["@b.co"],
+        ["a b@c.co"],
+        ["http:"],
+        ["http//x"],
+        ["://x"],
+        ["2024-1"],
+        ["2024/01/31"],
+        ["2024-01-31T"],
+        ["10" + ":0"],
+        ["0f8fad5b-d9cb-469f-a165"],
+        ["1\n"],
+        [" 1"],
+        ["+1"],
+        ["１"],
+        ["9" * 513],
         ["001", "user_001", "x"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_keys_that_are_names(keys):
     """A record's keys are a contract; taking them for data would hide their loss."""
     assert not data_keys(keys)
@@ -73,7 +125,15 @@ def test_one_key_of_data_is_enough(key):
 
 def test_hostile_keys_are_judged_in_bounded_time():
     """The expressions look at 512 characters at most, and none of them backtracks without end."""
-    for key in ("a" * 10**6, "a@" * 10**6, "1-" * 10**6, "a.b" * 170 + "@", "a@" + "b." * 254 + "/", "f" * 512, "x://" + " " * 500):
+    for key in (
+        "a" * 10**6,
+        "a@" * 10**6,
+        "1-" * 10**6,
+        "a.b" * 170 + "@",
+        "a@" + "b." * 254 + "/",
+        "f" * 512,
+        "x://" + " " * 500,
+    ):
         assert not data_keys([key])
 
 
@@ -104,9 +164,19 @@ class TestLearning:
             [(record("ka", "kb", value=record("x")), 1), (record("kc", "kd", value=record("x")), 1)],
             [(record("ka", "kb", "kc"), 1), (record("kd", "ke", "kf"), 1)],
         ],
-        ids=["nothing", "one row", "four rows", "a key that returns", "stable", "optional fields", "mixed values",
-             "a key returns", "four containers", "scalars"],
-    )  # fmt: skip
+        ids=[
+            "nothing",
+            "one row",
+            "four rows",
+            "a key that returns",
+            "stable",
+            "optional fields",
+            "mixed values",
+            "a key returns",
+            "four containers",
+            "scalars",
+        ],
+    )
     def test_what_stays_a_record(self, rows):
         """Each condition of the rule is needed; short of one an object is a contract."""
         assert learn(rows, no_records) == ()

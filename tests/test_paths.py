@@ -70,9 +70,30 @@ def test_the_root_may_be_written_in_front(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a.", ".a", "a..b", "a[", "a[0]", "a]", "a b", "a.[]", "[]a", '["a]', '["a\\q"]', "$a", "$$", "é", "a.1", "***",
-     "a['b']", '["\n"]', "a-b", "a.**b"],
-)  # fmt: skip
+    [
+        "",
+        "a.",
+        ".a",
+        "a..b",
+        "a[",
+        "a[0]",
+        "a]",
+        "a b",
+        "a.[]",
+        "[]a",
+        '["a]',
+        '["a\\q"]',
+        "$a",
+        "$$",
+        "é",
+        "a.1",
+        "***",
+        "a['b']",
+        '["\n"]',
+        "a-b",
+        "a.**b",
+    ],
+)
 def test_what_is_no_path_is_refused(text):
     """A setting that cannot be meant is shown to whoever wrote it."""
     with pytest.raises(ConfigurationError) as caught:
@@ -98,6 +119,7 @@ def fits(pattern, path):
 
 
 def prefixes(path):
+    """A path and all above it."""
     return [path[:end] for end in range(len(path) + 1)]
 
 

@@ -17,24 +17,59 @@ def patterns(learned, now):
     ("learned", "now", "expected"),
     [
         # renamed
-        ({"request_id": "a", "n": 1}, {"requestId": "a", "n": 1},
-         {"request_id": ("renamed", "requestId"), "requestId": ("renamed", "request_id")}),
+        (
+            {"request_id": "a", "n": 1},
+            {"requestId": "a", "n": 1},
+            {"request_id": ("renamed", "requestId"), "requestId": ("renamed", "request_id")},
+        ),
         ({"a": [1], "n": 1}, {"b": [2], "n": 1}, {"a": ("renamed", "b"), "b": ("renamed", "a")}),
         ([{"a": "x", "n": 1}], [{"b": "y", "n": 1}], {"[].a": ("renamed", "[].b"), "[].b": ("renamed", "[].a")}),
         ({"a": "x", "n": 1}, {"b": 5, "n": 1}, {"a": (None, None), "b": (None, None)}),
         ({"a": "x", "b": "y", "n": 1}, {"c": "x", "n": 1}, {"a": (None, None), "b": (None, None), "c": (None, None)}),
         ({"a": "x", "n": 1}, {"b": "x", "c": "y", "n": 1}, {"a": (None, None), "b": (None, None), "c": (None, None)}),
-        ({"user_name": "x", "zip": "1", "n": 1}, {"userName": "x", "postcode": "1", "n": 1},
-         {"user_name": ("renamed", "userName"), "userName": ("renamed", "user_name"),
-          "zip": ("renamed", "postcode"), "postcode": ("renamed", "zip")}),
+        (
+            {"user_name": "x", "zip": "1", "n": 1},
+            {"userName": "x", "postcode": "1", "n": 1},
+            {
+                "user_name": ("renamed", "userName"),
+                "userName": ("renamed", "user_name"),
+                "zip": ("renamed", "postcode"),
+                "postcode": ("renamed", "zip"),
+            },
+        ),
         ({"a": None, "n": 1}, {"b": None, "n": 1}, {"a": (None, None), "b": (None, None)}),
         # wrapped and unwrapped
-        (HIT, {"data": HIT}, {"id": ("wrapped", "data"), "score": ("wrapped", "data"), "title": ("wrapped", "data"),
-                              "data": ("wrapped", "data")}),
-        (HIT, {"data": HIT, "ok": True}, {"id": ("wrapped", "data"), "score": ("wrapped", "data"),
-                                          "title": ("wrapped", "data"), "data": ("wrapped", "data"), "ok": (None, None)}),
-        ({"data": HIT}, HIT, {"data": ("unwrapped", "data"), "id": ("unwrapped", "data"), "score": ("unwrapped", "data"),
-                              "title": ("unwrapped", "data")}),
+        (
+            HIT,
+            {"data": HIT},
+            {
+                "id": ("wrapped", "data"),
+                "score": ("wrapped", "data"),
+                "title": ("wrapped", "data"),
+                "data": ("wrapped", "data"),
+            },
+        ),
+        (
+            HIT,
+            {"data": HIT, "ok": True},
+            {
+                "id": ("wrapped", "data"),
+                "score": ("wrapped", "data"),
+                "title": ("wrapped", "data"),
+                "data": ("wrapped", "data"),
+                "ok": (None, None),
+            },
+        ),
+        (
+            {"data": HIT},
+            HIT,
+            {
+                "data": ("unwrapped", "data"),
+                "id": ("unwrapped", "data"),
+                "score": ("unwrapped", "data"),
+                "title": ("unwrapped", "data"),
+            },
+        ),
         ([HIT], {"items": [HIT], "next": None}, {"$": ("wrapped", "items")}),
         ({"r": [HIT]}, {"r": {"nodes": [HIT]}}, {"r": ("wrapped", "r.nodes")}),
         ([HIT], {"items": [HIT], "more": [HIT]}, {"$": (None, None)}),
@@ -45,14 +80,25 @@ def patterns(learned, now):
         ({"tags": ["a"]}, {"tags": "a"}, {"tags": ("single-element-collapsed", None)}),
         ({"tags": ["a"]}, {"tags": 5}, {"tags": (None, None)}),
         # replaced by an error
-        (HIT, {"error": "x"}, {"id": ("replaced-by-error", "error"), "score": ("replaced-by-error", "error"),
-                               "title": ("replaced-by-error", "error"), "error": ("replaced-by-error", "error")}),
-        ({"data": [1]}, {"errorMessage": {"code": 1}},
-         {"data": ("replaced-by-error", "errorMessage"), "errorMessage": ("replaced-by-error", "errorMessage")}),
+        (
+            HIT,
+            {"error": "x"},
+            {
+                "id": ("replaced-by-error", "error"),
+                "score": ("replaced-by-error", "error"),
+                "title": ("replaced-by-error", "error"),
+                "error": ("replaced-by-error", "error"),
+            },
+        ),
+        (
+            {"data": [1]},
+            {"errorMessage": {"code": 1}},
+            {"data": ("replaced-by-error", "errorMessage"), "errorMessage": ("replaced-by-error", "errorMessage")},
+        ),
         ({"data": [1], "ok": True}, {"error": "x", "ok": False}, {"data": (None, None), "error": (None, None)}),
         ({"data": [1], "ok": True}, {"ok": False}, {"data": (None, None)}),
     ],
-)  # fmt: skip
+)
 def test_patterns(learned, now, expected):
     """A pattern is said where one reading stands out, and none where two compete."""
     assert patterns(learned, now) == expected
@@ -62,13 +108,16 @@ def test_a_pattern_does_not_change_the_risk():
     """A rename breaks its readers like any removal."""
     findings = Baseline.learn([{"request_id": "a", "n": 1}]).check([{"requestId": "a", "n": 1}]).findings
     assert [(f.path, f.risk, f.pattern) for f in findings] == [
-        ("request_id", "high", "renamed"), ("requestId", "info", "renamed"),
-    ]  # fmt: skip
+        ("request_id", "high", "renamed"),
+        ("requestId", "info", "renamed"),
+    ]
 
 
 def test_fields_renamed_in_some_elements_are_no_rename():
     """Where only some elements differ, two writers are at work."""
-    assert {p for p, _ in patterns([{"a": "x", "n": 1}] * 2, [{"a": "x", "n": 1}, {"b": "x", "n": 1}]).values()} == {None}
+    assert {p for p, _ in patterns([{"a": "x", "n": 1}] * 2, [{"a": "x", "n": 1}, {"b": "x", "n": 1}]).values()} == {
+        None
+    }
 
 
 def test_all_fields_renamed_at_once_is_explained_in_bounded_work(monkeypatch):

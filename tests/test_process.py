@@ -168,10 +168,10 @@ def observe(number):
         n += 1
         monitor.observe("t", {{"a": n, f"f{{number}}_{{n % 40}}x": [{{"b": 1}}] * (n % 3)}})
 
-threads = [threading.Thread(target=observe, args=(number,)) for number in range(3)]
+threads = [threading.Thread(target=observe, args=(number,)) for number in range(2)]
 for thread in threads:
     thread.start()
-for _ in range(40):
+for _ in range(12):
     pid = os.fork()
     if pid == 0:
         import faulthandler

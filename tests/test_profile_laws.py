@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -124,7 +125,7 @@ def test_exact_is_at_least_as_loud_as_strict_and_strict_as_lenient(responses, ne
     for policy in ("exact", "strict", "lenient"):
         verdict = baseline.check([news], consumer=Consumer("c", numeric=policy))
         heard.append({(f.path, f.rule_id, f.before, f.after): f.risk for f in verdict.findings})
-    for loud, soft in zip(heard, heard[1:], strict=False):
+    for loud, soft in pairwise(heard):
         assert soft.keys() <= loud.keys()
         assert all(loud[change] <= risk for change, risk in soft.items())
 

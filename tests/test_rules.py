@@ -20,6 +20,7 @@ BY_ID = {rule.id: rule for rule in RULES}
 
 
 def change(fact, before="integer", after="string", path=("a",), **more):
+    """A fact with the usual things in it."""
     return Change(path, fact, before, after, "evidence", **more)
 
 
@@ -94,6 +95,7 @@ class Recorder:
         self.events = []
 
     def emit(self, event):
+        """Take an event."""
         self.events.append(event)
 
 

@@ -20,53 +20,64 @@ def base(n=0, results=19):
 
 
 def changed(change):
+    """A response on which ``change`` was at work."""
     response = base(99)
     change(response)
     return response
 
 
 def warm(make=base):
+    """Ten calls."""
     return [make(n) for n in range(10)]
 
 
 def drop(response):
+    """Take away a field at the top and one of each hit."""
     del response["request_id"]
     for hit in response["results"]:
         del hit["title"]
 
 
 def stringify(response):
+    """Make the score text."""
     for hit in response["results"]:
         hit["score"] = str(hit["score"])
 
 
 def explain(response):
+    """Add a field at the top and one to each hit."""
     response["took_ms"] = 12
     for hit in response["results"]:
         hit["explanation"] = "because"
 
 
 def sometimes_paged(n):
+    """Three of ten lack a field."""
     return base(n) | ({} if n in (2, 5, 9) else {"next_page": "p2"})
 
 
 def by_user(n):
+    """Users by stem and number."""
     return {"users": {f"user_{93117 + 7 * n + i * 131}": {"name": "x", "age": i} for i in range(4)}}
 
 
 def by_uuid(n):
+    """Users by UUID."""
     return {"users": {str(uuid.UUID(int=n * 1000 + i)): {"name": "x", "age": i} for i in range(4)}}
 
 
 def sometimes_null(n):
+    """Every other one is null."""
     return base(n) | {"cursor": None if n % 2 else "c"}
 
 
 def large(response):
+    """A hundred thousand hits."""
     response["results"] = [dict(response["results"][0]) for _ in range(100_000)]
 
 
 def loop(response):
+    """A response that holds itself."""
     response["self"] = response
 
 
@@ -80,7 +91,9 @@ SCENARIOS = {
     "f twenty results": (warm(), base(7, results=20), QUIET),
     "g no results": (warm(), base(7, results=0), AVAILABILITY),
     "h an error object among the results": (
-        warm(), changed(lambda r: r["results"].insert(5, {"error": "shard failed", "code": 503})), INVESTIGATE,
+        warm(),
+        changed(lambda r: r["results"].insert(5, {"error": "shard failed", "code": 503})),
+        INVESTIGATE,
     ),
     "i an optional field absent": (warm(sometimes_paged), sometimes_paged(2), QUIET),
     "j keyed by user": (warm(by_user), by_user(1234), QUIET),
@@ -88,8 +101,11 @@ SCENARIOS = {
     "k null or text": (warm(sometimes_null), sometimes_null(1), QUIET),
     "l a hundred thousand results": (warm(), changed(large), QUIET),
     "m a response that holds itself": (warm(), changed(loop), INFO),
-}  # fmt: skip
-TRUNCATED = {"l a hundred thousand results": ("results", "elements"), "m a response that holds itself": ("self", "cycle")}
+}
+TRUNCATED = {
+    "l a hundred thousand results": ("results", "elements"),
+    "m a response that holds itself": ("self", "cycle"),
+}
 
 CHANGES = {
     "b removed, nested and at the top": {"request_id: string -> missing", "results[].title: string -> missing"},
@@ -104,6 +120,7 @@ class Recorder:
         self.events = []
 
     def emit(self, event):
+        """Take an event."""
         self.events.append(event)
 
 
@@ -144,9 +161,7 @@ def test_live(name):
         assert any(TRUNCATED[name][0] in line for event in told for line in event.coverage)
 
 
-@pytest.mark.parametrize(
-    ("policy", "risk"), [("lenient", QUIET), ("strict", HIGH), ("exact", HIGH)]
-)
+@pytest.mark.parametrize(("policy", "risk"), [("lenient", QUIET), ("strict", HIGH), ("exact", HIGH)])
 def test_whether_1_and_1_0_differ_is_a_policy(policy, risk):
     """Scenario d has no answer of its own."""
     calls, response, _ = SCENARIOS["d 1 becomes 1.0"]

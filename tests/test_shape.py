@@ -51,6 +51,7 @@ def nested(levels, leaf=1):
 
 
 def text(value, **options):
+    """The normal form."""
     return shape_of(value, **options).shape.text
 
 
@@ -79,7 +80,7 @@ def test_the_document_has_vectors_for_every_sort_of_shape():
     """A document without its tables would make the test above pass without looking at anything."""
     normals = [normal for _, normal, _ in vectors()]
     assert len(normals) >= 30
-    for part in ('[0,', '"unknown"', '"decimal"', '"uuid"', '"sha256:', "\\u"):
+    for part in ("[0,", '"unknown"', '"decimal"', '"uuid"', '"sha256:', "\\u"):
         assert any(part in normal for normal in normals), part
 
 
@@ -297,7 +298,7 @@ class TestBounds:
 
     def test_depth_stays_below_pythons_own_limit(self):
         """A depth that the recursion of fold and diff could not bear is refused."""
-        with pytest.raises(ConfigurationError, match="limits.depth"):
+        with pytest.raises(ConfigurationError, match=r"limits\.depth"):
             Limits(depth=101)
 
 

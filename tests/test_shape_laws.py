@@ -24,6 +24,7 @@ def normal_form(value):
 
 
 def canonical(normal):
+    """A normal form as the text that is hashed."""
     return json.dumps(normal, sort_keys=True, separators=(",", ":"))
 
 
@@ -71,6 +72,7 @@ def test_tuples_are_arrays_and_the_response_is_untouched(value):
 
 
 def as_tuples(value):
+    """The same with tuples for lists."""
     if isinstance(value, dict):
         return {key: as_tuples(inner) for key, inner in value.items()}
     return tuple(map(as_tuples, value)) if isinstance(value, list) else value

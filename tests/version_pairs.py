@@ -105,6 +105,8 @@ if __name__ == "__main__":
         listed = sum(len(result.listed) for _, result in done)
         missed = [(pair.name, change) for pair, result in done for change in result.missed]
         unexpected = [(pair.name, high) for pair, result in done for high in result.unexpected]
-        print(f"{source}: {len(done)} pairs, {listed - len(missed)} of {listed} found, {len(unexpected)} unexpected highs")
+        print(
+            f"{source}: {len(done)} pairs, {listed - len(missed)} of {listed} found, {len(unexpected)} unexpected highs"
+        )
         for name, what in [*missed, *unexpected]:
             print(f"    {name}: {what}")

@@ -134,7 +134,7 @@ def _find(kind: type, value: object) -> Reading:
 
 def other_kind(kind: type) -> str:
     """The kind of values of a type that nothing here knows; of bounded length."""
-    name = f"{_package(kind)}.{_qualname(kind)}"
+    name = f"{_package(kind)}.{_qualname(kind)}".encode("utf-8", "replace").decode()
     return "other:" + (name if len(name) <= _LONGEST_TYPE_NAME else name[: _LONGEST_TYPE_NAME - 3] + "...")
 
 

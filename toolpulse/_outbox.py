@@ -167,13 +167,16 @@ class Outbox:
             self._ending = "close" if close else self._ending or "stop"
             self._change.notify_all()
 
-    def close(self, timeout: float) -> None:
-        """Stop and close the sink; waits ``timeout`` seconds for one that is busy, which is then left to itself."""
+    def close(self) -> None:
+        """Stop, and close the sink once it has what waits for it: at once, or in the thread."""
         self.stop(close=True)
-        thread = self._thread
-        if thread is None:
+        if self._thread is None:
             self._close_sink()
-        elif thread is not threading.current_thread():
+
+    def join(self, timeout: float) -> None:
+        """Wait for the thread to end, ``timeout`` seconds at most."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
             thread.join(max(timeout, 0.0))
 
     def _close_sink(self) -> None:

@@ -83,9 +83,9 @@ class Worker:
         _finalize_child()
         try:
             thread.start()
-        except BaseException:
+        except RuntimeError:  # the interpreter is ending, and the flush at exit is still to come
             self._thread = None
-            raise
+            return
         started = self._started()
         if started is not None:
             started()

@@ -160,9 +160,12 @@ def event_id(incident: str, status: str, number: int) -> str:
 def summarise(changes: tuple[EventChange, ...]) -> str:
     """One line: the worst change, and how many more there are."""
     first = changes[0]
-    what = first.after if first.rule_id == "element-shape-new" else f"{first.before} -> {first.after}"
+    what = _SAID.get(first.rule_id) or f"{first.before} -> {first.after}"
     more = len(changes) - 1
     return f"{first.path}: {what}" + (f" and {more} more change{'s' if more > 1 else ''}" if more else "")
+
+
+_SAID: Final = {"element-shape-new": "new element shape", "map-learned": "its keys are data"}
 
 
 def _changes(findings: tuple[Finding, ...]) -> tuple[EventChange, ...]:

@@ -231,17 +231,23 @@ class Monitor:
         self._work(timeout, now=True)
         return self._send(deadline) and not self._waits()
 
-    def close(self) -> None:
-        """Flush, end the worker, close sinks and store. What is observed later is counted, and waits for a flush."""
-        deadline = time.monotonic() + _PATIENCE
-        self.flush()
+    def close(self, timeout: float = _PATIENCE) -> None:
+        """Flush, end the worker, close sinks and store; leaves behind what does not come back in ``timeout`` seconds.
+
+        What is observed later is counted, and waits for a flush.
+        """
+        deadline = time.monotonic() + timeout
+        self.flush(timeout)
         if self._closed:
             return
         self._closed = True
         if self._worker is not None:
             self._worker.stop()
-        for outbox in self._senders():
-            outbox.close(deadline - time.monotonic())
+        outboxes = self._senders()
+        for outbox in outboxes:
+            outbox.close()
+        for outbox in outboxes:
+            outbox.join(deadline - time.monotonic())
         if self._storing.take(deadline - time.monotonic()):
             try:
                 with self._guard("closing the store"):

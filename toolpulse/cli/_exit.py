@@ -35,8 +35,8 @@ class Exit(IntEnum):
 
 
 _MEANING: Final = {
-    Exit.OK: "done; nothing was found at a risk named by --fail-on",
-    Exit.DIFFERENT: "something was found at a risk named by --fail-on",
+    Exit.OK: "done (check: nothing found at a risk named by --fail-on)",
+    Exit.DIFFERENT: "a difference was found (check: at a risk named by --fail-on)",
     Exit.INCOMPARABLE: "the two sides cannot be compared",
     Exit.PRECONDITION: "something it needs is not there",
     Exit.INPUT: "a file cannot be read or judged",

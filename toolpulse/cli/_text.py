@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 def safe(text: str) -> str:
     """The text on one line and without what a terminal acts on: controls, escapes, bidirectional overrides."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

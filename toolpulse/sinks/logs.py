@@ -52,4 +52,4 @@ def _fields(event: DriftEvent) -> dict[str, Any]:
     import msgspec
 
     fields: dict[str, Any] = msgspec.to_builtins(event)
-    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+    return {name: value for name, value in fields.items() if value not in (None, (), {})}
