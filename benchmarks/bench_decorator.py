@@ -1,7 +1,7 @@
 """What watching adds to a call, by kind of callable and size of response.
 
-``off`` is a watched call while the switch is off, ``background`` one with a worker that judges beside it, ``inline`` one
-that judges, tells and saves before the call returns. All judge against a memory store, after the warm-up.
+``off`` is a watched call while the switch is off, ``background`` one with a worker that judges beside it, ``inline``
+one that judges, tells and saves before the call returns. All judge against a memory store, after the warm-up.
 """
 
 from __future__ import annotations

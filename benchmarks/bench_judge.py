@@ -1,7 +1,7 @@
 """Judging, folding, saving and loading: what the background worker does, and the offline commands.
 
-A baseline of ``shapes`` distinct shapes over ``paths`` paths is judged against shapes it has not seen: one field is gone
-and one is new.
+Shapes that a baseline of some distinct shapes and paths has not seen are judged against it: one field is gone and one
+is new.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,24 +57,31 @@ def folding_and_saving(shapes: int, paths: int, rounds: int) -> list[tuple[str, 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "baseline.json")
         baseline = Baseline(rows)
-        saved = [_seconds(lambda: baseline.save(path)) for _ in range(rounds)]
+        saved = [_seconds(partial(baseline.save, path)) for _ in range(rounds)]
         size = path.stat().st_size
-        del rows, baseline
+        rows.clear()
+        baseline = None  # or loading would find its shapes in memory
         loaded = [_seconds(lambda: Baseline.load(path)) for _ in range(rounds)]
         profiled = [_seconds(lambda: Baseline.load(path).profile) for _ in range(rounds)]
-    steps = (("fold", folded, ""), ("save", saved, size), ("load", loaded, ""), ("load, then judge-ready", profiled, ""))
+    steps = (
+        ("fold", folded, ""),
+        ("save", saved, size),
+        ("load", loaded, ""),
+        ("load, then judge-ready", profiled, ""),
+    )
     return [(name, statistics.median(seconds) * 1e3, extra) for name, seconds, extra in steps]
 
 
 def rows_of(shapes: int, paths: int) -> list[Row]:
     """Rows of a baseline: each shape lacks a field of its own, the first none."""
     return [
-        Row(shape_of(record(paths, gone=index - 1)).shape, 10, index * 10 + 1, index * 10 + 10) for index in range(shapes)
+        Row(shape_of(record(paths, gone=index - 1)).shape, 10, index * 10 + 1, index * 10 + 10)
+        for index in range(shapes)
     ]
 
 
 def record(paths: int, gone: int = -1, new: str | None = None) -> dict[str, Any]:
-    """A response of about ``paths`` paths: records of ten fields of several kinds, without the field number ``gone``."""
+    """A response of about ``paths`` paths, in records of ten fields of several kinds, without field number ``gone``."""
     values = ("text", 1, 1.5, True, None, ["a"], "text", 2, "text", 2.5)
     names = range(paths)
     response: dict[str, Any] = {}

@@ -12,6 +12,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from benchmarks.timing import options, table, verdict
@@ -27,6 +28,7 @@ RSS_GROWTH: Final = 8_192.0
 """Kilobytes that the process may: the allocator keeps what threads used at the same time."""
 
 _SHAPES: Final = 50
+_STATM: Final = Path("/proc/self/statm")
 _PATIENCE: Final = 10.0
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -47,14 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = options(
         __doc__, argv, calls=(1_000_000, "calls"), threads=(8, "threads"), traced=(100_000, "calls under tracemalloc")
     )
-    calls, traced = (20_000, 12_000) if args.quick else (args.calls, args.traced)
+    calls, traced = (12_000, 10_500) if args.quick else (args.calls, args.traced)
     plain = timed(_tool, calls, args.threads)
     rows = [("unwatched", calls, plain.seconds, calls / plain.seconds, 1.0)]
     for name, sinks in (("watched", [_Counting()]), ("watched, a sink hangs", [_Counting(), _Hanging()])):
         run = watched(calls, args.threads, sinks, _rss)
         assert run.counted == calls, f"{run.counted:,} of {calls:,} calls were counted"
         rows.append((name, run.counted, run.seconds, calls / run.seconds, run.seconds / plain.seconds))
-    table(f"{calls:,} calls from {args.threads} threads", ("tool", "counted", "seconds", "calls/s", "to unwatched"), rows)
+    table(
+        f"{calls:,} calls from {args.threads} threads", ("tool", "counted", "seconds", "calls/s", "to unwatched"), rows
+    )
     objects = watched(traced, args.threads, [_Counting()], _traced, tracing=True)
     assert objects.counted == traced, f"{objects.counted:,} of {traced:,} calls were counted"
     table(
@@ -161,8 +165,7 @@ class _Hanging:
 
 def _rss() -> float:
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * _PAGE / 1024
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * _PAGE / 1024
     except OSError:  # not Linux
         return 0.0
 

@@ -1,8 +1,8 @@
 """How large shapes are beside the responses they come from, on recorded responses.
 
-``payload`` is the response as JSON without spaces, ``shapes`` the normal form of each response's shape, ``kept`` that of
-the distinct shapes only: what a baseline holds. Long strings were cut when the responses were collected, so the true
-payloads are larger.
+``payload`` is the response as JSON without spaces, ``shapes`` the normal form of each response's shape, ``kept`` that
+of the distinct shapes only: what a baseline holds. ``median`` is that of the responses' own ratios. Long strings were
+cut when the responses were collected, so the true payloads are larger.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     found = {name: list(responses) for name, responses in families(folder)}
     rows = {name: measure(responses) for name, responses in found.items()}
     rows["total"] = measure([response for responses in found.values() for response in responses])
-    head = ("family", "responses", "payload bytes", "shape bytes", "kept bytes", "shape/payload", "kept/payload", "median")
+    head = ("family", "responses", "payload", "shapes", "kept", "shapes/payload", "kept/payload", "median")
     table(
         "bytes of shapes beside bytes of responses",
         head,
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def measure(responses: Sequence[Any]) -> Sizes:
     """The sizes of some responses together."""
-    payloads = [len(json.dumps(response, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")) for response in responses]
+    payloads = list(map(_json_bytes, responses))
     shapes = [shape_of(response).shape for response in responses]
     lengths = [len(shape.text) for shape in shapes]
     kept = sum(len(shape.text) for shape in set(shapes))
@@ -62,8 +62,13 @@ def measure(responses: Sequence[Any]) -> Sizes:
     return Sizes(len(responses), sum(payloads), sum(lengths), kept, statistics.median(ratios))
 
 
+def _json_bytes(response: Any) -> int:
+    text = json.dumps(response, separators=(",", ":"), ensure_ascii=False)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def families(folder: Path) -> Iterator[tuple[str, Iterator[Any]]]:
-    """Recorded responses by where they come from. Envelopes are measured by what they hold where that was recorded too."""
+    """Recorded responses by where they come from, envelopes as they are."""
     for family in ("quicktype", "octokit_webhooks", "nativejson"):
         paths = sorted(folder.joinpath("responses", family).rglob("*.json"))
         yield family, (json.loads(path.read_bytes()) for path in paths)

@@ -26,7 +26,8 @@ Series = tuple[str, list[Any]]
 _TOLD: Final = frozenset({"open", "noted"})
 """The statuses with which an incident is told of for the first time; ``noted`` is one of additions only."""
 
-_NEWS: Final = frozenset({Risk.HIGH, Risk.AVAILABILITY, Risk.INVESTIGATE})
+_RISKS: Final = (Risk.HIGH, Risk.AVAILABILITY, Risk.INVESTIGATE)
+"""Worse than ``info``."""
 
 
 class Alert(NamedTuple):
@@ -72,12 +73,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         versions()
     names = ("tau_bench_airline", "livemcpbench") if args.quick else tuple(FAMILIES)
     found = {name: replay(FAMILIES[name](folder / "over_time")) for name in names}
-    head = ("family", "tools", "judged calls", "high", "availability", "investigate", "info", "hash rule", "presence rule")
+    head = ("family", "tools", "judged calls", *_RISKS, "info", "hash rule", "presence rule")
     table("incidents told of beside alerts of plain rules", head, ((name, *_row(done)) for name, done in found.items()))
     for name, done in found.items():
         _list(name, done.alerts)
     quiet = [alert for alert in found["tau_bench_airline"].alerts if not alert.is_sentence]
-    print(f"\ntau_bench_airline: {len(quiet)} incidents beyond a first error sentence in place of a document (target 0)")
+    print(f"\ntau_bench_airline: {len(quiet)} incidents beyond a first error sentence in place of a document; target 0")
     return int(bool(quiet) and args.check)
 
 
@@ -109,7 +110,7 @@ def replay(series: Iterable[Series]) -> Replayed:
         told = list(_monitored(tool, responses))
         tools += 1
         judged += max(0, len(responses) - WARM)
-        alerts += [alert for alert in told if alert.event.risk in _NEWS]
+        alerts += [alert for alert in told if alert.event.risk in _RISKS]
         notes += sum(alert.event.risk is Risk.INFO for alert in told)
         hashes += hash_rule(responses)
         absences += presence_rule(responses)
@@ -210,7 +211,7 @@ FAMILIES: Final = {
 
 
 def _row(done: Replayed) -> tuple[int, ...]:
-    by_risk = [sum(alert.event.risk is risk for alert in done.alerts) for risk in (Risk.HIGH, Risk.AVAILABILITY, Risk.INVESTIGATE)]
+    by_risk = [sum(alert.event.risk is risk for alert in done.alerts) for risk in _RISKS]
     return done.tools, done.judged, *by_risk, done.notes, done.hash_rule, done.presence_rule
 
 
@@ -219,7 +220,8 @@ def _list(name: str, alerts: Sequence[Alert]) -> None:
     for alert in alerts:
         worst = min(alert.event.changes, key=lambda change: change.risk)
         what = f"{worst.path}: {worst.before} -> {worst.after} ({worst.rule_id})"
-        rows.append((alert.tool[:44], alert.call, alert.delay, alert.event.risk.value, len(alert.event.changes), what[:70]))
+        event = alert.event
+        rows.append((alert.tool[:44], alert.call, alert.delay, event.risk.value, len(event.changes), what[:70]))
     if rows:
         table(f"{name}: each incident", ("tool", "at call", "delay in calls", "risk", "changes", "first change"), rows)
 

@@ -302,11 +302,12 @@ def test_hostile_events_are_harmless(tmp_path, capsys):
         "tool": f"app.{bad}", "key": bad, "status": bad, "summary": bad, "coverage": (bad,), "decision": bad,
         "incident": bad, "risks": {bad: Risk.HIGH, "b": Risk.INFO},
     }  # fmt: skip
-    rows = [event(**fields, changes=(change,)), learned(**{**fields, "id": "x"})]
+    rows = [event(**fields, changes=(change,)), learned(**{**fields, "id": "x", "incident": None})]
     text = [json.dumps(msgspec.to_builtins(row)).encode() for row in rows]
     log = write_log(tmp_path / "d.jsonl", *text)
     for flags in ([], ["--json"]):
         lines = shown(capsys, log, *flags)
+        assert len(lines) > 1
         assert all(line.isprintable() for line in lines)
         assert not any(line.startswith("HIGH forged") for line in lines)
         assert any("[red]x[/red]:smile:" in line for line in lines)

@@ -119,7 +119,15 @@ def test_names_that_json_text_would_read_back_as_one_are_one():
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    [(None, "null"), (True, "true"), (False, "false"), (1.5, "1.5"), (7, "7")],
+    [
+        (None, "null"),
+        (True, "true"),
+        (False, "false"),
+        (1.5, "1.5"),
+        (7, "7"),
+        (float("inf"), "Infinity"),
+        (float("nan"), "NaN"),
+    ],
 )
 def test_keys_that_are_no_text_are_named_as_json_names_them(key, name):
     """``json.dumps`` writes such keys as text; a tool's answer must not differ from what arrives over the wire."""
@@ -206,7 +214,7 @@ class TestBounds:
         name = "x" * 257
         digest = hashlib.sha256(name.encode()).hexdigest()[:32]
         assert shape_of({name: 1, "y" * 256: 2}).shape.names == (f"sha256:{digest}", "y" * 256)
-        assert cuts({name: 1}) == {("$", "name")}
+        assert [str(cut) for cut in shape_of({name: 1}).truncations] == ["$: a field name is longer than the limit"]
 
     def test_nodes_stop_elements_and_descent(self):
         """Twenty thousand fields and elements are looked at, then only what is at hand is listed."""

@@ -150,17 +150,19 @@ def _numpy_kind(kind: type, value: Any) -> str | None:
 
 
 def _enum_value(value: Any) -> Any:
-    return own_fields(value, type(value)).get("_value_")
+    return _own_dict(type(value))(value).get("_value_")
 
 
-def own_fields(value: object, kind: type) -> dict[str, Any]:
-    """The instance's ``__dict__``, got by the interpreter's own descriptor; empty where it has none."""
-    for base in _mro(kind):
-        found = _class_dict(base).get("__dict__")
-        if type(found) is types.GetSetDescriptorType:
-            own = found.__get__(value, kind)
-            return own if type(own) is dict else {}
-    return {}
+def _own_dict(kind: type) -> Callable[[Any], dict[str, Any]]:
+    """What gives an instance's ``__dict__``, by the interpreter's own descriptor; empty where it has none."""
+    bases = (_class_dict(base).get("__dict__") for base in _mro(kind))
+    found = next((found for found in bases if type(found) is types.GetSetDescriptorType), None)
+
+    def read(value: Any) -> dict[str, Any]:
+        own = found.__get__(value) if found is not None else None
+        return own if type(own) is dict else {}
+
+    return read
 
 
 def _attribute(kind: type, name: str) -> Any:
@@ -177,6 +179,7 @@ def _fields_reader(names: Callable[[type], tuple[str, ...]]) -> Callable[[type],
 
     def for_type(kind: type) -> Reader:
         declared = names(kind)
+        own_dict = _own_dict(kind)
         standing = {name: _attribute(kind, name) for name in declared}
         slots = {name: found for name, found in standing.items() if type(found) is types.MemberDescriptorType}
         defaults = {
@@ -186,7 +189,7 @@ def _fields_reader(names: Callable[[type], tuple[str, ...]]) -> Callable[[type],
         }
 
         def read(value: Any) -> dict[str, Any]:
-            own = own_fields(value, kind)
+            own = own_dict(value)
             found: dict[str, Any] = {}
             for name in declared:
                 if name in own:
@@ -222,9 +225,10 @@ def _pydantic(kind: type) -> Reader:
     declared: tuple[str, ...] = next((tuple(table) for table in tables if isinstance(table, dict)), ())
     names = frozenset(declared)
     extras = _attribute(kind, "__pydantic_extra__")
+    own_dict = _own_dict(kind)
 
     def read(value: Any) -> dict[str, Any]:
-        own = own_fields(value, kind)
+        own = own_dict(value)
         found = {name: own[name] for name in declared if name in own}
         # version 2 keeps extra fields apart, version 1 among the others
         extra = extras.__get__(value, kind) if type(extras) is types.MemberDescriptorType else own

@@ -1,7 +1,9 @@
 """What a tool's callers write to and the worker reads from: tallies by shape, and counts of calls and errors.
 
-The caller's side is one dictionary update under a lock that nobody holds during I/O. Memory is bounded by distinct
-shapes, not by calls.
+The caller's side takes no lock where a shape waits already: the observation goes to an inbox, which whoever takes the
+lock counts first. (Threads that meet at a lock while they wait for the interpreter as well hand both over at each call,
+at many times the cost of the call.) Nobody holds the lock during I/O. Memory is bounded by distinct shapes and the
+inbox, not by calls.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -31,8 +34,13 @@ MOST_WAITING: Final = 5 * MOST_SHAPES
 
 _MOST_ERROR_TYPES: Final = 64
 
+_MOST_IN_INBOX: Final = 256
+"""Observations that wait to be counted; one more counts them all."""
+
 _Places: TypeAlias = tuple[tuple[str, str], ...]
 """Where an observation was cut, and by which limit: how much there was in all differs from call to call."""
+
+_Key: TypeAlias = "tuple[Shape, str, _Places, tuple[str, ...]]"
 
 
 class _Waiting:
@@ -63,7 +71,7 @@ class Track:
         """Whether the store was asked for what it knows."""
         self.asserts = any(consumer.assertions for consumer in live.consumers)
         """Whether somebody asserts something of the payload."""
-        self.calls = 0
+        self._calls = 0
         self.errors: Counter[str] = Counter()
         self.unjudged = 0
         self._sequence = 0
@@ -71,48 +79,68 @@ class Track:
         self._last_good = 0
         self._failed: deque[int] = deque(maxlen=WINDOW)
         self._failed_drained = 0
-        self._waiting: dict[tuple[Shape, str, _Places, tuple[str, ...]], _Waiting] = {}
+        self._waiting: dict[_Key, _Waiting] = {}
+        self._inbox: deque[tuple[_Key, tuple[Truncation, ...]]] = deque()
         self._lock = threading.RLock()  # a signal handler may come back in
+
+    @property
+    def calls(self) -> int:
+        """Calls that ended, failed ones included."""
+        return self._calls + len(self._inbox)
 
     @property
     def waiting(self) -> int:
         """Observations not yet judged."""
-        return self._sequence - self._drained
+        return self._sequence - self._drained + len(self._inbox)
 
     @property
     def due(self) -> bool:
         """Whether there is anything to judge."""
-        return self._sequence > self._drained or self.errors.total() > self._failed_drained
+        return self.waiting > 0 or self.errors.total() > self._failed_drained
 
     def record(self, seen: Observation, broken: tuple[str, ...] = ()) -> bool:
         """Count one response, with the assertions it broke. True where so many shapes wait that a flush should not."""
         key = (seen.shape, seen.encoding, _places(seen.truncations), broken)
+        if key in self._waiting and len(self._inbox) < _MOST_IN_INBOX:
+            self._inbox.append((key, seen.truncations))
+            return False
         with self._lock:
-            self.calls += 1
-            self._last_good = self.calls
-            entry = self._waiting.get(key)
-            if entry is None:
-                if len(self._waiting) >= MOST_WAITING:
-                    self.unjudged += 1
-                    return True
-                entry = self._waiting[key] = _Waiting(self._sequence + 1, seen.truncations)
-            self._sequence += 1
-            entry.count += 1
-            entry.last = self._sequence
+            self._count_inbox()
+            self._count(key, seen.truncations)
             return len(self._waiting) >= MOST_SHAPES
+
+    def _count_inbox(self) -> None:
+        with suppress(IndexError):  # emptied meanwhile by a signal handler that came back in
+            for _ in range(len(self._inbox)):
+                self._count(*self._inbox.popleft())
+
+    def _count(self, key: _Key, truncations: tuple[Truncation, ...]) -> None:
+        self._calls += 1
+        self._last_good = self._calls
+        entry = self._waiting.get(key)
+        if entry is None:
+            if len(self._waiting) >= MOST_WAITING:
+                self.unjudged += 1
+                return
+            entry = self._waiting[key] = _Waiting(self._sequence + 1, truncations)
+        self._sequence += 1
+        entry.count += 1
+        entry.last = self._sequence
 
     def record_error(self, kind: str) -> None:
         """Count one call that failed, by the type of its exception; ``result`` for a result that says so itself."""
         with self._lock:
-            self.calls += 1
+            self._count_inbox()
+            self._calls += 1
             known = kind in self.errors or len(self.errors) < _MOST_ERROR_TYPES
             self.errors[kind if known else "other"] += 1
-            self._failed.append(self.calls)
+            self._failed.append(self._calls)
 
     def record_unseen(self) -> None:
         """Count one call whose response could not be looked at."""
         with self._lock:
-            self.calls += 1
+            self._count_inbox()
+            self._calls += 1
             self.unjudged += 1
 
     def judge(self) -> list[DriftEvent]:
@@ -152,6 +180,7 @@ class Track:
     def _drain(self) -> list[Tally]:
         """Take what waits; ordinals go on from what the live state has observed."""
         with self._lock:
+            self._count_inbox()
             waiting, self._waiting = self._waiting, {}
             offset = self.live.observations - self._drained
             self._drained = self._sequence
@@ -163,19 +192,21 @@ class Track:
     def _drain_errors(self) -> Errors | None:
         """How calls failed so far; None where none failed since the last time."""
         with self._lock:
+            self._count_inbox()
             total = self.errors.total()
             if total == self._failed_drained:
                 return None
             self._failed_drained = total
-            recent = sum(position > self.calls - WINDOW for position in self._failed)
-            return Errors(self.calls, total, self.calls - self._last_good, recent, iso_time(time.time()))
+            recent = sum(position > self._calls - WINDOW for position in self._failed)
+            return Errors(self._calls, total, self._calls - self._last_good, recent, iso_time(time.time()))
 
     def after_fork(self) -> None:
         """In a child: what was counted is the parent's to flush and tell, and a lock may be held by nobody."""
         self._lock = threading.RLock()
-        self.calls = self.unjudged = self._last_good = self._failed_drained = 0
+        self._calls = self.unjudged = self._last_good = self._failed_drained = 0
         self.errors = Counter()
         self._failed.clear()
+        self._inbox.clear()
         self._waiting = {}
         self._drained = self._sequence
 

@@ -260,9 +260,7 @@ def settle(
         decided.update((decision.path, decision) for decision in new)
 
 
-def _read(
-    shapes: list[Shape], decided: frozenset[Path], is_record: Callable[[Path], bool], limit: int
-) -> list[Shape]:
+def _read(shapes: list[Shape], decided: frozenset[Path], is_record: Callable[[Path], bool], limit: int) -> list[Shape]:
     """The shapes with their records read as maps until none is left: one that is read so can bring others together."""
     while True:
         as_map = _settled(decided, map_paths(shapes), is_record)

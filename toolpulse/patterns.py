@@ -6,6 +6,7 @@ A pattern is a hint beside the facts; it never changes their risk. Where two rea
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -114,27 +115,29 @@ def _holds(place: Place, shapes: frozenset[Shape]) -> bool:
 def _renamed(place: Place, gone: list[Change], new: list[Change], parent: Path, shape: Shape) -> _Found:
     """One gone and one new sibling of the same shape; the same letters in another spelling go before the rest."""
     found: _Found = {}
-    left_gone, left_new = list(gone), list(new)
-    for alike in (_same_letters, _any_letters):
-        if alike is _any_letters and len(left_gone) * len(left_new) > _MOST_PAIRS:
-            break
-        pairs = [(g, n) for g in left_gone for n in left_new if alike(g, n) and _same_shape(place, g, n, shape)]
-        olds, news = Counter(id(g) for g, _ in pairs), Counter(id(n) for _, n in pairs)
-        for g, n in pairs:
-            if olds[id(g)] == news[id(n)] == 1:
-                found[g] = ("renamed", format_path(n.path))
-                found[n] = ("renamed", format_path(g.path))
-        left_gone = [g for g in left_gone if g not in found]
-        left_new = [n for n in left_new if n not in found]
+    spelled: dict[str, list[Change]] = {}
+    for n in new:
+        spelled.setdefault(_letters(n.path), []).append(n)
+    alike = [(g, n) for g in gone if (letters := _letters(g.path)) for n in spelled.get(letters, ())]
+    found.update(_pairs_of(alike, place, shape))
+    left_new = [n for n in new if n not in found]
+    rest = ((g, n) for g in gone if g not in found for n in left_new)
+    found.update(_pairs_of(list(islice(rest, _MOST_PAIRS + 1)), place, shape))
     return found
 
 
-def _same_letters(gone: Change, new: Change) -> bool:
-    return _letters(gone.path) == _letters(new.path) != ""
-
-
-def _any_letters(gone: Change, new: Change) -> bool:
-    return True
+def _pairs_of(candidates: list[tuple[Change, Change]], place: Place, shape: Shape) -> _Found:
+    """The candidates of the same shape of which neither side has a second; none where there are too many to ask."""
+    if len(candidates) > _MOST_PAIRS:
+        return {}
+    pairs = [(g, n) for g, n in candidates if _same_shape(place, g, n, shape)]
+    olds, news = Counter(id(g) for g, _ in pairs), Counter(id(n) for _, n in pairs)
+    found: _Found = {}
+    for g, n in pairs:
+        if olds[id(g)] == news[id(n)] == 1:
+            found[g] = ("renamed", format_path(n.path))
+            found[n] = ("renamed", format_path(g.path))
+    return found
 
 
 def _letters(path: Path) -> str:

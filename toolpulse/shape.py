@@ -68,7 +68,7 @@ class Truncation(msgspec.Struct, frozen=True, order=True):
 
     path: str
     limit: str
-    """Which limit: ``elements``, ``shapes``, ``depth``, ``fields``, ``name``, ``nodes``; or ``cycle``; or ``unreadable``
+    """Which limit: ``elements``, ``shapes``, ``depth``, ``fields``, ``name``, ``nodes``; ``cycle``; or ``unreadable``
     where a reader given to ``register`` failed, or keys or classes that cannot be hashed or compared."""
     seen: int
     """How many elements, fields or shapes were looked at."""
@@ -80,6 +80,8 @@ class Truncation(msgspec.Struct, frozen=True, order=True):
             return f"{self.path}: refers to itself"
         if self.limit == "depth":
             return f"{self.path}: deeper than the limit"
+        if self.limit == "name":
+            return f"{self.path}: a field name is longer than the limit"
         if self.limit == "unreadable":
             return f"{self.path}: reading it failed"
         what = {"elements": "elements", "nodes": "elements", "shapes": "element shapes"}.get(self.limit, "fields")
@@ -135,6 +137,7 @@ _MOST_PLANS = 4096
 _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
 _LONGEST_CACHED_ROW = 64
+_FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _MOST_BITS = 8192  # Python refuses to print much longer integers in decimal
 
 _MAP: Final = "map"
@@ -283,7 +286,7 @@ def _names(keys: tuple[Any, ...]) -> dict[str, Any] | None:
         elif issubclass(kind, int):
             name = int.__repr__(key) if int.bit_length(key) < _MOST_BITS else int.__format__(key, "x")
         elif issubclass(kind, float):
-            name = float.__repr__(key)
+            name = _FLOATS.get(float.__repr__(key), float.__repr__(key))
         else:
             return None
         names[name] = key
