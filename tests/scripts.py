@@ -21,7 +21,7 @@ def environment(**more):
 def run(code, cwd, *, env=None, python=sys.executable, **options):
     """Run the code and return what it did; a minute is time enough for any of them."""
     return subprocess.run(
-        [python, "-c", code],
+        [python, "-W", "ignore:This process:DeprecationWarning", "-c", code],  # 3.12 and later warn of forks
         cwd=cwd,
         env=environment(**(env or {})),
         capture_output=True,

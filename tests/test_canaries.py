@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import logging
 import pickle
+from contextlib import suppress
 
 import msgspec
 import pytest
@@ -59,10 +60,8 @@ def test_no_value_and_no_map_key_is_kept_told_or_logged(name, tmp_path, heard):
         for n in range(40):
             # learned from it, drifted into it, drifted away from it
             response = canaries()[name] if n < 12 or n % 2 else {"other": n}
-            try:
+            with suppress(ValueError):
                 tool(response, f"what about {CANARY}?")
-            except ValueError:
-                pass
             del response
         assert monitor.flush()
         assert monitor.health().tools["t"].calls == 40
@@ -130,7 +129,7 @@ def test_keys_of_a_map_that_was_learned_are_gone(value, before):
             assert_no_canary(monitor._tracks["t", ""])
         for n in range(1, 30):
             monitor.observe("t", {"id": 1, **_stock(n, value)} if before else _stock(n, value))
-        assert [d.path for d in monitor._tracks["t", ""].live.maps_learned.values()] == [("stock",)]
+        assert [d.path for d in monitor._tracks["t", ""].live.taught.maps_learned.values()] == [("stock",)]
         assert monitor.flush()
         assert_no_canary(store, monitor.health(), monitor._tracks["t", ""])
 
@@ -153,7 +152,7 @@ def test_what_goes_wrong_tells_no_value(heard, tmp_path):
         def tool(question):
             return WHOLE
 
-        for n in range(12):
+        for _ in range(12):
             tool(CANARY)
             tool("")
         assert_no_canary(monitor.health())
@@ -192,7 +191,7 @@ def test_a_canary_is_found_deep_inside_an_object():
         monitor.observe("t", 1)
         assert_no_canary(monitor)
         monitor._tracks["t", ""].live.walker.plans["x"] = CANARY
-        with pytest.raises(AssertionError, match="a canary .* in what RecordingMonitor refers to"):
+        with pytest.raises(AssertionError, match=r"a canary .* in what RecordingMonitor refers to"):
             assert_no_canary(monitor)
 
 

@@ -21,14 +21,17 @@ FLOORS = (
     "_track _outbox _worker _keys _settings _switch stream",
     "sinks stores",
     "live",
+    "learned",
+    "taught tally",
     "baseline",
     "events",
     "incident",
     "judge",
+    "verdicts",
     "consumer",
     "expects",
     "risk",
-    "patterns rates",
+    "patterns rates documents",
     "diff",
     "profile",
     "shape",
@@ -36,7 +39,7 @@ FLOORS = (
     "_speedups",
     "unwrap _shapes",
     "paths",
-    "canonical",
+    "canonical _files",
     "errors _guard",
 )
 """Which rooms there are, top floor first. A room is a module of the package, or a folder of modules."""
@@ -49,7 +52,7 @@ FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms.sp
 PURE = frozenset(
     (
         "canonical paths unwrap _shapes _kinds evidence maps shape profile diff patterns rates risk expects consumer judge incident events "
-        "baseline live stream _settings"
+        "baseline documents verdicts live stream _settings"
     ).split()
 )
 WORLD = frozenset(

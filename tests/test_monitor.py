@@ -1,18 +1,18 @@
+# ruff: noqa: D102
 from __future__ import annotations
 
 import asyncio
 import functools
 import gc
 import re
-import subprocess
-import sys
 import threading
 import tracemalloc
-from pathlib import Path
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts import ROOT, run
 
 import toolpulse
 from toolpulse import Baseline, Consumer, Limits, Monitor
@@ -20,8 +20,6 @@ from toolpulse._process import process
 from toolpulse._track import MOST_WAITING
 from toolpulse.errors import ConfigurationError
 from toolpulse.testing import RecordingMonitor, responses
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def _told(monitor):
@@ -223,10 +221,8 @@ def test_calls_of_many_threads_are_counted_exactly(background):
 
         def work(number):
             for n in range(each):
-                try:
+                with suppress(LookupError):
                     tool(n)
-                except LookupError:
-                    pass
 
         _everywhere(work)
         assert monitor.flush()
@@ -313,7 +309,7 @@ def test_names_of_error_types_are_bounded():
             raise type(f"Error{n}", (Exception,), {})
 
         for n in range(200):
-            with pytest.raises(Exception, match="^$"):
+            with pytest.raises(Exception, match=r"^$"):
                 tool(n)
         told = monitor.health().tools["t"]
         assert told.errors == sum(told.error_types.values()) == 200
@@ -367,6 +363,8 @@ class Raising:
 
 
 class RaisingKey(str):
+    __slots__ = ()
+
     def __hash__(self):
         return 1
 
@@ -603,17 +601,8 @@ def test_the_page_about_the_monitor_runs(tmp_path):
     page = (ROOT / "docs" / "monitor.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 5
-    script = tmp_path / "page.py"
-    script.write_text("\n".join(blocks), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", script],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    done = run("\n".join(blocks), tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_limits_bound_what_is_looked_at():

@@ -117,6 +117,16 @@ CASES = {
     "union of text, number and object": ([["x", 1, {"a": 1}]], [[1], ["x"], [{"a": 2}]], QUIET),
     "boolean joins a union of scalars": ([["x", 1]], [["x", True]], [("[]", NEW, INVESTIGATE)]),
     "union replaced by booleans": ([["x", "y", 1]], [[True]], [("[]", "integer -> boolean", HIGH)]),
+    "required in one union member only": (
+        [[{"t": 1, "a": 1, "x": 1}, {"t": 1, "b": 1}]],
+        [[{"t": 1, "a": 1}, {"t": 1, "b": 1}]],
+        QUIET,
+    ),
+    "new member among more than twenty": (
+        [[{f"k{c}": 1} for c in "abcdefghijklmnopqrstuvwxy"]],
+        [[{"aa": 1}, *({f"k{c}": 1} for c in "abcdefghijklmnopqrstuvwxy")]],
+        [("[]", NEW, INFO)],
+    ),
     # what joins arrays
     "object joins text": ([{"tags": ["a"]}], [{"tags": ["a", {"n": "b"}]}], [("tags[]", NEW, INVESTIGATE)]),
     "objects replace text": ([{"tags": ["a"]}], [{"tags": [{"n": "b"}]}], [("tags[]", "string -> object", HIGH)]),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolpulse import Baseline, diff
+from toolpulse import patterns as patterns_module
 
 HIT = {"id": "d", "score": 0.5, "title": "t"}
 
@@ -137,3 +138,20 @@ def test_all_fields_renamed_at_once_is_explained_in_bounded_work(monkeypatch):
     assert calls < 2_000
     camel = baseline.check([{f"field{n}X": "s" for n in range(256)}]).findings
     assert {f.pattern for f in camel} == {"renamed"}
+
+
+def test_many_records_renamed_at_once_cost_a_look_each(monkeypatch):
+    """Spellings are looked up, not compared with each other: 50 records of 70 fields exchange all of them."""
+    calls = 0
+    letters = patterns_module._letters
+
+    def counted(path):
+        nonlocal calls
+        calls += 1
+        return letters(path)
+
+    monkeypatch.setattr(patterns_module, "_letters", counted)
+    wide = {f"a{i}b": {f"c{j}d": 1 for j in range(70)} for i in range(50)}
+    changed = {f"a{i}b": {f"e{j}f": 1 for j in range(70)} for i in range(50)}
+    assert len(Baseline.learn([wide]).check([changed]).findings) == 50 * 70 * 2
+    assert calls <= 50 * 70 * 2

@@ -7,7 +7,6 @@ import tomllib
 import pytest
 from scripts import ROOT, environment, run
 
-
 TESTS = """
 import os
 import toolpulse

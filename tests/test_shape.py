@@ -5,8 +5,10 @@ import datetime
 import decimal
 import gc
 import hashlib
+import os
 import pathlib
 import re
+import signal
 import sys
 import threading
 import uuid
@@ -225,6 +227,11 @@ class TestBounds:
         assert cuts(value, few) == {("b", "nodes")}
         assert text(value, limits=few) == '{"a":["integer"],"b":"unknown","d":"string"}'
 
+    def test_scalars_are_looked_at_whole(self):
+        """An array of scalars that was begun costs a look a type, so there is nothing to save by stopping in it."""
+        assert not cuts([1] * 99 + ["x"], Limits(nodes=5))
+        assert cuts([[1] * 9, [2]], Limits(nodes=5)) == {("[]", "nodes")}
+
     def test_the_budget_does_not_depend_on_the_order_of_keys(self):
         """Two processes may build the same record in another order; they must not see another shape."""
         value = {"a": [1] * 8, "b": {"c": 1}, "d": ["x"] * 5}
@@ -382,6 +389,29 @@ class TestInterning:
             Last()
             gc.collect()
         assert done
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+    def test_a_child_can_observe_though_the_lock_was_held(self):
+        """A fork may happen while another thread makes a shape; nobody in the child would release the lock."""
+        from toolpulse import _shapes
+
+        held, done = threading.Event(), threading.Event()
+
+        def hold():
+            with _shapes._lock:
+                held.set()
+                done.wait()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            os._exit(0 if shape_of({"made in": ["a child"]}).shape.kind == "object" else 1)
+        done.set()
+        thread.join()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
     @pytest.mark.parametrize("shape", [UNKNOWN, Scalar("uuid"), Array(), Map([Scalar("null")]), Object({"a": UNKNOWN})])
     def test_copies_and_pickles_are_the_shape_itself(self, shape):

@@ -1,3 +1,4 @@
+# ruff: noqa: D102
 from __future__ import annotations
 
 import json
@@ -321,13 +322,14 @@ structlog.configure(processors=[structlog.processors.KeyValueRenderer(key_order=
 
 
 @pytest.fixture
-def structlog_configured():
+def _structlog_configured():
     structlog.configure()
     yield
     structlog.reset_defaults()
 
 
-def test_an_event_is_one_record_with_a_level_by_its_risk(structlog_configured):
+@pytest.mark.usefixtures("_structlog_configured")
+def test_an_event_is_one_record_with_a_level_by_its_risk():
     """Whoever alerts on errors hears of what is high, and of nothing less."""
     levels = {"high": "error", "availability": "warning", "investigate": "warning", "info": "info", "quiet": "debug"}
     for risk, level in levels.items():

@@ -1,3 +1,4 @@
+# ruff: noqa: D102
 from __future__ import annotations
 
 import threading
@@ -39,7 +40,7 @@ def test_it_is_a_store():
 
 def test_an_unknown_url_says_which_are_known():
     """A typing error must not quietly become another store."""
-    with pytest.raises(ConfigurationError, match="store: URL scheme 'memroy' is not known; .*memory:"):
+    with pytest.raises(ConfigurationError, match=r"store: URL scheme 'memroy' is not known; .*memory:"):
         open_store("memroy:")
 
 

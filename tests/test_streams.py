@@ -79,9 +79,9 @@ def test_a_stream_of_which_an_item_could_not_be_seen_is_not_judged():
 
 
 WAYS = {
-    "to its end": (lambda stream: list(stream), (1, 0, 0), {}),
+    "to its end": (list, (1, 0, 0), {}),
     "and closed early": (lambda stream: (next(stream), stream.close()), (1, 0, 0), {}),
-    "and dropped": (lambda stream: next(stream), (1, 0, 0), {}),
+    "and dropped": (next, (1, 0, 0), {}),
     "and thrown into": (lambda stream: (next(stream), _throw(stream)), (1, 1, 0), {"LookupError": 1}),
     "and never begun": (lambda stream: None, (0, 0, 0), {}),
 }

@@ -150,7 +150,11 @@ def test_off_looks_at_nothing():
 
     toolpulse.register(Watched, lambda value: looked.append(value) or {})
     with recording() as monitor:
-        tool = monitor.watch(tool="t")(lambda: Watched())
+
+        @monitor.watch(tool="t")
+        def tool():
+            return Watched()
+
         with set_active(False):
             tool()
         assert looked == []

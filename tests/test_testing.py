@@ -15,6 +15,7 @@ from toolpulse.testing import RecordingMonitor, recording, responses, shapes
 
 @toolpulse.watch(tool="t")
 def tool(value):
+    """Stand for a tool of the application under test."""
     return {"value": value}
 
 

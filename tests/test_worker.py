@@ -1,3 +1,4 @@
+# ruff: noqa: D102
 from __future__ import annotations
 
 import gc
@@ -178,14 +179,14 @@ def test_a_signal_handler_may_call_watched_tools_and_flush():
         monitor.health()
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
     calls = 0
     try:
-        while rung < 200:
-            monitor.observe("t", {"a": 1})
-            calls += 1
+        for round_ in range(200):
+            signal.setitimer(signal.ITIMER_REAL, 0.0001 + 0.000003 * round_)  # once, at another place each time
+            while rung <= round_:
+                monitor.observe("t", {"a": 1})
+                calls += 1
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert monitor.flush()
     # an update interrupted by the handler's own may lose that one
@@ -238,6 +239,15 @@ def test_first_calls_of_all_in_a_handler_of_atexit_are_told(tmp_path):
     done = run(f"{configured}import atexit\natexit.register(lambda: [tool(n) for n in range(12)])\n", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert [event.status for event in logged(tmp_path)] == ["learned"]
+
+
+@pytest.mark.parametrize(("handler", "told"), [("lambda *_: sys.exit(143)", True), ("signal.SIG_DFL", False)])
+def test_a_terminated_process_tells_what_waits_where_it_has_a_handler(handler, told, tmp_path):
+    """A container is stopped by SIGTERM; the docs say what that costs and how to keep it."""
+    end = f"import os, signal\nsignal.signal(signal.SIGTERM, {handler})\nos.kill(os.getpid(), signal.SIGTERM)\n"
+    done = run(SCRIPT + end, tmp_path)
+    assert done.returncode == (143 if told else -signal.SIGTERM)
+    assert (tmp_path / "drift.jsonl").exists() is told
 
 
 HANGING = """

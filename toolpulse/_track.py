@@ -19,8 +19,10 @@ import msgspec
 
 from toolpulse.evidence import WINDOW
 from toolpulse.incident import ACTIVE
-from toolpulse.live import MOST_SHAPES, Errors, Live, Tally
+from toolpulse.live import Live
 from toolpulse.stores.base import Snapshot
+from toolpulse.tally import Errors, RowKey, Tally
+from toolpulse.taught import MOST_SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,10 +173,10 @@ class Track:
         return Snapshot(
             live.observations,
             live.rows,
-            tuple(live.maps_learned.values()),
+            tuple(live.taught.maps_learned.values()),
             tuple(live.book.incidents.values()),
             tuple(live.book.decisions.values()),
-            live.merged,
+            live.taught.merged,
         )
 
     def _drain(self) -> list[Tally]:

@@ -5,16 +5,15 @@ A baseline learned here is *sealed*: what it learned is taken as complete, and c
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from toolpulse import _files
 from toolpulse._shapes import Shape, shape_from_normal
-from toolpulse.canonical import load_strict
+from toolpulse.canonical import laid_out, load_strict
 from toolpulse.consumer import DEFAULT, Consumer, Finding
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.judge import Judgement, judge
@@ -188,25 +187,16 @@ class Baseline:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline as sorted JSON, one line a fact; the file is replaced whole or not at all."""
-        target = FilePath(path)
-        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            draft.write_bytes(self.to_json())
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        _files.replace(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Baseline:
         """Read a saved baseline. Raises InputError naming the file and what is wrong with it."""
-        try:
-            data = FilePath(path).read_bytes()
-        except OSError as error:
-            raise InputError(f"{os.fspath(path)}: {error.strerror or type(error).__name__}") from None
+        data = _files.read(path)
         try:
             return cls.from_json(data)
         except InputError as error:
-            raise InputError(f"{os.fspath(path)}: {error}") from None
+            raise _files.named(path, error) from None
 
     def to_json(self) -> bytes:
         """The baseline as the bytes of its file."""
@@ -220,13 +210,13 @@ class Baseline:
             consumers=[consumer.plain() for consumer in self.consumers],
             rows=[_StoredRow.of(row) for row in self.rows],
         )
-        return _laid_out(msgspec.json.encode(stored, order="sorted")) + b"\n"
+        return laid_out(msgspec.json.encode(stored, order="sorted"))
 
     @classmethod
     def from_json(cls, data: bytes) -> Baseline:
         """Read the bytes of a baseline file. Raises InputError saying what is wrong."""
         plain = load_strict(data)
-        check_schema(plain, SCHEMA, "baseline")
+        _files.check_schema(plain, SCHEMA, "baseline")
         try:
             stored = msgspec.convert(plain, _Stored)
             return cls(
@@ -240,27 +230,6 @@ class Baseline:
             )
         except (msgspec.ValidationError, ValueError, TypeError, RecursionError) as error:
             raise InputError(f"not a baseline: {error}") from None
-
-
-def _laid_out(data: bytes) -> bytes:
-    try:
-        return msgspec.json.format(data, indent=1)
-    except msgspec.DecodeError:
-        # a field name may hold a lone surrogate, which JSON has and msgspec refuses
-        return json.dumps(json.loads(data), indent=1).encode("ascii")
-
-
-def check_schema(plain: object, supported: int, what: str) -> None:
-    """Check a persisted object's ``schema`` in the order present, integer, supported. Raises InputError."""
-    if not isinstance(plain, dict):
-        raise InputError(f"not a {what}: a {type(plain).__name__} stands where an object should")
-    if "schema" not in plain:
-        raise InputError(f"not a {what}: schema is missing")
-    version = plain["schema"]
-    if type(version) is not int:
-        raise InputError(f"schema of the {what} must be a whole number, not {type(version).__name__}")
-    if version != supported:
-        raise InputError(f"schema {version} of the {what} is not supported; this version reads {supported}")
 
 
 def _check_consumers(consumers: tuple[Consumer, ...]) -> None:

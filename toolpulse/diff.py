@@ -35,6 +35,12 @@ Fact: TypeAlias = Literal[
     "broken",
     "map",
     "truncation",
+    "value",
+    "required",
+    "narrowed",
+    "widened",
+    "text",
+    "order",
 ]
 
 WARM: Final = 10
@@ -173,7 +179,7 @@ class _Diff:
         return True
 
     def place(self, place: Place, shapes: frozenset[Shape], path: Path, member: bool, inside: bool) -> None:
-        """Compare the set of shapes at one path. ``member``: elements of an array or values of a map."""
+        """Compare the set of shapes at one path. ``member``: elements of an array; a map's values count as fields."""
         by_kind: dict[str, list[Shape]] = {}
         for shape in shapes:
             by_kind.setdefault(shape.kind, []).append(shape)

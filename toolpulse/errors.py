@@ -4,6 +4,9 @@ ToolPulseError
   ConfigurationError   (also ValueError)  a setting is wrong; the message names the key
   DecorationError      (also TypeError)   ``watch`` was given something it cannot watch
   InputError           (also ValueError)  a file or a line cannot be read or judged
+    SchemaMissing                         a persisted object does not say which version it is
+    SchemaUnsupported                     it says a version that this program does not read
+    SchemaMismatch                        two that are to be compared say different versions
   StoreError                              a store refused or lost its backend
   DriftError                              raised to the caller on ``on_drift="raise"``
 """
@@ -27,6 +30,29 @@ class DecorationError(ToolPulseError, TypeError):
 
 class InputError(ToolPulseError, ValueError):
     """Input cannot be read or judged; the message names the file and the line."""
+
+
+class SchemaMissing(InputError):  # noqa: N818 - named for what is wrong with the input
+    """A persisted object has no ``schema``, or one that is no whole number."""
+
+
+class SchemaUnsupported(InputError):  # noqa: N818 - as above
+    """A persisted object is of a version, ``found``, that this program does not read; it reads those ``supported``."""
+
+    def __init__(self, what: str, found: int, supported: tuple[int, ...]) -> None:
+        self.found = found
+        self.supported = supported
+        reads = ", ".join(map(str, sorted(supported)))
+        super().__init__(f"schema {found} of the {what} is not supported; this version reads {reads}")
+
+
+class SchemaMismatch(InputError):  # noqa: N818 - as above
+    """Two persisted objects are of different versions, ``one`` and ``other``, and not to be compared."""
+
+    def __init__(self, what: str, one: int, other: int) -> None:
+        self.one = one
+        self.other = other
+        super().__init__(f"schema {one} and schema {other}: a {what} is compared with one of its own version only")
 
 
 class StoreError(ToolPulseError):

@@ -17,7 +17,7 @@ from toolpulse.consumer import Finding
 from toolpulse.errors import ConfigurationError
 from toolpulse.evidence import improbable
 from toolpulse.paths import Path, parse_path
-from toolpulse.risk import RATES, Risk, worst
+from toolpulse.risk import Risk, worst
 
 ChangeKey: TypeAlias = tuple[str, str, str]
 """Path, rule id and what is there now."""
@@ -130,8 +130,6 @@ class Book:
         self.incidents: dict[str, Incident] = {}
         self.decisions: dict[str, Decision] = {}
         self.accepted: set[ChangeKey] = set()
-        self.rated: set[str] = set()
-        """The incidents about rates: observations that teach may show them again."""
         self._known: dict[ChangeKey, str] = {}
 
     def restore(self, incidents: Iterable[Incident], decisions: Iterable[Decision]) -> None:
@@ -162,8 +160,6 @@ class Book:
     def _add(self, incident: Incident) -> None:
         self.incidents[incident.id] = incident
         self._known.update((key, incident.id) for key in incident.keys)
-        if incident.risk.is_news and any(finding.rule_id in RATES for finding in incident.findings):
-            self.rated.add(incident.id)
 
     def seen(self, name: str, count: int, last: int, time: str) -> Incident | None:
         """Count observations to an incident; the incident where that is to be told, else None."""
@@ -268,5 +264,4 @@ class Book:
 
     def _forget(self, name: str) -> None:
         del self.incidents[name]
-        self.rated.discard(name)
         self._known = {key: known for key, known in self._known.items() if known != name}

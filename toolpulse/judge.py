@@ -53,9 +53,9 @@ def judge(
 ) -> Judgement:
     """Compare a shape with a profile and judge each difference for each consumer (without any, for the default one).
 
-    ``broken``: the assertions that did not hold, as ``consumer: assertion``. ``sealed``: the profile is complete, nothing
-    of it is still being learned. ``shapes`` is the limit of member shapes
-    of the walk. Pure: equal arguments give equal judgements.
+    ``broken``: the assertions that did not hold, as ``consumer: assertion``. ``sealed``: the profile is complete,
+    nothing of it is still being learned. ``shapes`` is the limit of member shapes of the walk. Pure: equal arguments
+    give equal judgements.
     """
     shape = align(profile, shape, shapes)
     changes = diff(profile, shape, encoding=encoding, cuts=cuts, sealed=sealed)

@@ -26,13 +26,14 @@ from toolpulse.consumer import DEFAULT, Consumer
 from toolpulse.errors import ConfigurationError, DriftError, ToolPulseError
 from toolpulse.events import DriftEvent
 from toolpulse.incident import ACTIVE, Action, Decision, Incident
-from toolpulse.live import Live, RowKey
+from toolpulse.live import Live
 from toolpulse.risk import Risk
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation
 from toolpulse.sinks.base import Sink
 from toolpulse.stores import open_store
 from toolpulse.stores.base import Snapshot, Store
 from toolpulse.stream import StreamRecord
+from toolpulse.tally import RowKey
 from toolpulse.unwrap import unwrap
 from toolpulse.watch import Outcome
 
@@ -50,8 +51,9 @@ class Monitor:
 
     ``store``: a URL (``memory:``) or a Store. ``sinks``: objects with ``emit(event)``; structlog without any named.
     ``consumers``: who reads the tools. ``baselines``: sealed baselines by tool name; what they know is fixed, and
-    responses are read as they say. ``confirm``: how many observations must show an incident before it is told of, no 20 observations apart where it is
-    about a field or a value that is missing; what is not confirmed is taken for ordinary variation then.
+    responses are read as they say. ``confirm``: how many observations must show an incident before it is told of, no 20
+    observations apart where it is about a field or a value that is missing; what is not confirmed is taken for ordinary
+    variation then.
     ``limits``: how much of a response is looked at. ``background=False`` judges and sends inside ``observe``, for tests
     and for processes that freeze between calls; else a worker judges, at most every ``flush_interval`` seconds.
     ``on_drift``: ``"log"``, a callable that takes the event as well (of all but ``learned``), or ``"raise"``: judged in

@@ -103,8 +103,10 @@ def _replaced(place: Place, gone: list[Change], new: list[Change], parent: Path,
 
 def _holds(place: Place, shapes: frozenset[Shape]) -> bool:
     """Whether the shapes are records with everything that was always in the place, of the kinds it had."""
+    if not shapes or not all(isinstance(s, Object) for s in shapes):
+        return False
     always = {name: field for name, field in place.fields.items() if field.always.count == place.objects.count}
-    return bool(always and shapes) and all(
+    return bool(always) and all(
         isinstance(s, Object)
         and always.keys() <= s.fields.keys()
         and all(fits(field, frozenset((s.fields[name],))) for name, field in always.items())

@@ -52,10 +52,11 @@ class Sightings:
 class Place:
     """The evidence at one path.
 
-    ``seen`` counts the observations that reach it; ``kinds`` those that show each kind there; ``valued`` those that show any but null; ``objects`` those with a
-    record, ``empty`` and ``filled`` those with a container without and with members. Of a field, ``always`` counts the
-    observations in which every record had it, ``partly`` those in which some had it; ``lacking`` is the last ordinal at
-    which a record was there without it; ``whole`` the last with a record of which every field was listed.
+    ``seen`` counts the observations that reach it; ``kinds`` those that show each kind; ``valued`` those that show
+    any but null; ``objects`` those with a record, ``empty`` and ``filled`` those with a container without and with
+    members. Of a field, ``always`` counts the observations in which every record had it, ``partly`` those in which some
+    had it; ``lacking`` is the last ordinal at which a record was there without it; ``whole`` the last with a record of
+    which every field was listed.
     """
 
     __slots__ = (
@@ -94,7 +95,7 @@ class Place:
 
     @property
     def commonest(self) -> str:
-        """The commonest kind that is not null, of equally common ones the first by name; ``null`` where only null is."""
+        """The commonest kind but null, of equally common ones the first by name; ``null`` where only null is."""
         known = self.known
         if not known:
             return "null" if "null" in self.kinds else "unknown"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from toolpulse._shapes import Array, Map, Object, Shape, is_empty
 from toolpulse.diff import Change, Fact, named
 from toolpulse.evidence import WINDOW, excess, improbable
+from toolpulse.maps import shapes_at
 from toolpulse.paths import ITEMS, ROOT, VALUES, Path
 
 if TYPE_CHECKING:
@@ -33,6 +34,19 @@ def silences(profile: Profile, newest: Shape, *, now: int, floor: int, among: in
     counted: what that one lacked is told elsewhere.
     """
     return _Silences(now, floor, among).root(profile.root, newest)
+
+
+def shows(shape: Shape, change: Change) -> bool:
+    """Whether a response shows what a change about a rate says."""
+    path = change.path
+    if path == ROOT:
+        return shape.kind == "null" or is_empty(shape)
+    here = shapes_at(shape, path)
+    if change.fact == "vanished":
+        return not here and any(isinstance(s, Object) for s in shapes_at(shape, path[:-1]))
+    if change.fact == "valueless":
+        return bool(here) and all(s.kind == "null" for s in here)
+    return change.fact == "empty" and bool(here) and all(map(is_empty, here))
 
 
 class _Silences:

@@ -3,6 +3,11 @@
 A tool's new response meets code written for the old one, so the question is forward compatibility: new writer, old
 reader. Rules are rows with stable ids; the first row that fits a change names it. A new rule is one row here, a case
 in the tests and a line in ``docs/rules.md``.
+
+A tool's schema for its *arguments* is read the other way round: callers written for the old one meet the new one, so
+the question is backward compatibility: new reader, old writer. The same rows have another column for that,
+``input_risk``, and ``INPUT_RULES`` are the rows that only a schema can show. There *field* reads as *argument*, *in
+some* as *optional*.
 """
 
 from __future__ import annotations
@@ -66,6 +71,8 @@ class Rule(msgspec.Struct, frozen=True):
     """The rule for the opposite change."""
     no_mirror: str | None = None
     """Why the opposite change has no rule."""
+    input_risk: Risk | None = None
+    """What it means to callers, of a tool's schema for its arguments; None where no schema can show it."""
 
 
 def _is(fact: str, *, partly: bool | None = None) -> Callable[[Change], bool]:
@@ -87,57 +94,57 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "container-null", Risk.HIGH, lambda c: c.fact == "null" and not c.partly and c.before in _CONTAINERS,
         "an object or array so far, null now, everywhere",
-        mirror="null-refined",
+        mirror="null-refined", input_risk=Risk.HIGH,
     ),
     Rule(
         "container-changed", Risk.HIGH, lambda c: c.fact in {"container", "encoding"},
         "object, array, map and scalar exchanged, or a container encoded another way",
-        mirror="container-changed",
+        mirror="container-changed", input_risk=Risk.HIGH,
     ),
     Rule(
         "field-removed", Risk.HIGH, _is("missing", partly=False),
         "always there when its parent was; absent now",
-        mirror="field-added",
+        mirror="field-added", input_risk=Risk.HIGH,
     ),
     Rule(
         "field-absent-in-some", Risk.INVESTIGATE, _is("missing", partly=True),
         "always in every element; missing in some now",
-        mirror="field-added-in-some",
+        mirror="field-added-in-some", input_risk=Risk.INFO,
     ),
     Rule(
         "field-added", Risk.INFO, _is("added", partly=False),
         "a field never seen here",
-        mirror="field-removed",
+        mirror="field-removed", input_risk=Risk.HIGH,
     ),
     Rule(
         "field-added-in-some", Risk.INVESTIGATE, _is("added", partly=True),
         "a field never seen here, in only some elements",
-        mirror="field-absent-in-some",
+        mirror="field-absent-in-some", input_risk=Risk.INFO,
     ),
     Rule(
         "number-widened", Risk.QUIET, _number("integer", "number"),
         "only integers so far, a number with a fraction now",
-        policy="numeric", mirror="number-narrowed",
+        policy="numeric", mirror="number-narrowed", input_risk=Risk.INFO,
     ),
     Rule(
         "number-narrowed", Risk.QUIET, _number("number", "integer"),
         "only numbers with a fraction so far, an integer now",
-        policy="numeric", mirror="number-widened",
+        policy="numeric", mirror="number-widened", input_risk=Risk.HIGH,
     ),
     Rule(
         "kind-changed", Risk.HIGH, _is("kind"),
         "a scalar kind never seen here, also when only some elements show it",
-        mirror="kind-changed",
+        mirror="kind-changed", input_risk=Risk.HIGH,
     ),
     Rule(
         "null-first-seen", Risk.INVESTIGATE, _is("null"),
         "null where a scalar was so far, or in some elements where anything was",
-        policy="null", mirror="null-refined",
+        policy="null", mirror="null-refined", input_risk=Risk.INFO,
     ),
     Rule(
         "null-refined", Risk.INFO, _is("refined"),
         "only null so far, something now",
-        mirror="null-first-seen",
+        mirror="null-first-seen", input_risk=Risk.HIGH,
     ),
     Rule(
         "elements-learned", Risk.INFO, _is("learned"),
@@ -191,6 +198,40 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
 )  # fmt: skip
 
+INPUT_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "argument-required", Risk.QUIET, _is("required"),
+        "an optional argument that has to be sent now",
+        mirror="field-absent-in-some", input_risk=Risk.HIGH,
+    ),
+    Rule(
+        "argument-narrowed", Risk.QUIET, _is("narrowed"),
+        "something that was taken is refused: a kind, an enum value, a range, an argument not declared",
+        mirror="argument-widened", input_risk=Risk.HIGH,
+    ),
+    Rule(
+        "argument-widened", Risk.QUIET, _is("widened"),
+        "something that was refused is taken",
+        mirror="argument-narrowed", input_risk=Risk.INFO,
+    ),
+    Rule(
+        "schema-changed", Risk.QUIET, _is("value"),
+        "another part of the schema differs, in which direction it does not say",
+        mirror="schema-changed", input_risk=Risk.INVESTIGATE,
+    ),
+    Rule(
+        "description-changed", Risk.QUIET, _is("text"),
+        "the words that the model reads, or hints to the client; what is taken stays",
+        mirror="description-changed", input_risk=Risk.INVESTIGATE,
+    ),
+    Rule(
+        "tools-reordered", Risk.QUIET, _is("order"),
+        "the same tools in another order",
+        mirror="tools-reordered", input_risk=Risk.INFO,
+    ),
+)  # fmt: skip
+"""Rows that only the schema of a tool's arguments can show. A response shows none of them, so there they are quiet."""
+
 RULE_IDS: Final = frozenset(rule.id for rule in RULES)
 
 RATES: Final = frozenset({"field-vanished", "value-vanished", "emptied", "response-empty", "error-rate"})
@@ -206,3 +247,8 @@ ALWAYS_STANDS: Final = frozenset({"response-empty", "error-rate"})
 def classify(change: Change) -> Rule:
     """The rule that names a change."""
     return next(rule for rule in RULES if rule.when(change))
+
+
+def classify_input(change: Change) -> Rule:
+    """The rule that names a change of a tool's schema for its arguments; its ``input_risk`` is what it means there."""
+    return next(rule for rule in (*INPUT_RULES, *RULES) if rule.input_risk is not None and rule.when(change))

@@ -1,4 +1,4 @@
-# ruff: noqa: D101, D102, D103, D106
+# ruff: noqa: D102, D103
 """The public types, as mypy and pyright read them. Checked, never run."""
 
 from __future__ import annotations

@@ -1,49 +1,22 @@
-"""Exit codes, what each means, and which error ends with which. The one place that knows them."""
+"""Which error ends with which exit code, and the last stop of every command."""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolpulse.cli._text import safe
 from toolpulse.errors import ConfigurationError, InputError, StoreError, ToolPulseError
+from toolpulse.verdicts import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Exit(IntEnum):
-    """The codes every command ends with. The numbers from 64 on are those of BSD's ``sysexits.h``."""
-
-    OK = 0
-    DIFFERENT = 1
-    INCOMPARABLE = 2
-    PRECONDITION = 3
-    INPUT = 4
-    USAGE = 64
-    INTERNAL = 70
-    INTERRUPTED = 130
-
-    @property
-    def meaning(self) -> str:
-        """What the code says, for help texts."""
-        return _MEANING[self]
-
-
-_MEANING: Final = {
-    Exit.OK: "done (check: nothing found at a risk named by --fail-on)",
-    Exit.DIFFERENT: "a difference was found (check: at a risk named by --fail-on)",
-    Exit.INCOMPARABLE: "the two sides cannot be compared",
-    Exit.PRECONDITION: "something it needs is not there",
-    Exit.INPUT: "a file cannot be read or judged",
-    Exit.USAGE: "wrong use: an argument, or the extra toolpulse[cli] is not installed",
-    Exit.INTERNAL: "a fault in toolpulse; TOOLPULSE_DEBUG=1 shows the traceback",
-    Exit.INTERRUPTED: "interrupted with Ctrl-C",
-}
+Exit: TypeAlias = Code
 
 _CODES: Final[tuple[tuple[type[ToolPulseError], Exit], ...]] = (
     (ConfigurationError, Exit.USAGE),

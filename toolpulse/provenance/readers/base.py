@@ -1,0 +1,173 @@
+"""What a trace is read into, whatever its format: generations with their fingerprints, and tool calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.provenance import attributes as names
+from toolpulse.provenance.generation import content_hashes, read_temperature, tuple_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from toolpulse.provenance.manifest import Manifest
+
+TRUNCATED: Final = "truncated"
+PARTIAL: Final = "partial_input"
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
+    """One call to a model, as far as its trace tells. No text of a prompt or of a response is kept."""
+
+    place: str
+    """Where it was read: ``file:line``."""
+    fingerprint: dict[str, Any]
+    """The attributes of ``toolpulse.provenance.attributes`` that it carries, or that its content gave; checked."""
+    params: dict[str, Any] | None = None
+    """The sampling parameters that the span shows beside the temperature; None where it shows none."""
+    generation_id: str | None = None
+    manifest_id: str | None = None
+    returned_model: str | None = None
+    """What the provider says has answered; None where that is not known for sure."""
+    remarks: tuple[str, ...] = ()
+    """Why its content is not all there: ``truncated``, ``partial_input``."""
+    unverified: tuple[str, ...] = ()
+    """Fields that may be something else than their name says."""
+    started: int = 0
+    """Nanoseconds; 0 where the format has no times."""
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a tool. ``arguments`` and ``result`` are UNSET where they were not captured, and never shown."""
+
+    place: str
+    name: str
+    arguments: Any = msgspec.UNSET
+    result: Any = msgspec.UNSET
+    failed: bool = False
+    generation_id: str | None = None
+    manifest_id: str | None = None
+    started: int = 0
+
+    def __repr__(self) -> str:
+        return f"ToolCall({self.name!r}, {self.place!r})"
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """A trace as it was read: in the order of starting times where the format has them, else of the file."""
+
+    file: str
+    format: str
+    manifest: Manifest | None = None
+    generations: tuple[Generation, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    sampled: bool = False
+    """Whether it says that it holds a sample only of what happened."""
+
+
+def generation(
+    place: str,
+    *,
+    system: object = None,
+    user: object = None,
+    tools: Sequence[Any] | None = None,
+    model: str | None = None,
+    temperature: object = None,
+    params: Mapping[str, Any] | None = None,
+    remarks: Iterable[str] = (),
+    unverified: Iterable[str] = (),
+    complete: bool = True,
+    returned_model: str | None = None,
+    started: int = 0,
+) -> Generation:
+    """A generation from content that a trace captured; hashes are of complete content only.
+
+    ``complete`` says that ``system`` and ``user`` are all that was said. Raises InputError, ``place`` in front, where
+    the content has no canonical form or the temperature is no number.
+    """
+    remarks = tuple(sorted(set(remarks)))
+    found: dict[str, Any] = {
+        names.MISSING_MODEL: "false" if model else "true",
+        names.MODEL_SOURCE: "request" if model else "absent",
+    }
+    if model:
+        found[names.MODEL] = model
+    try:
+        degrees = read_temperature(temperature)
+        hashes = content_hashes(system, user, tools)
+    except (ConfigurationError, InputError) as error:
+        raise InputError(f"{place}: {error}") from None
+    if degrees is not None:
+        found[names.TEMPERATURE] = degrees
+    if not complete or remarks:
+        hashes = {k: v for k, v in hashes.items() if k not in {names.PROMPT_HASH, names.TEXT_HASH}}
+    found |= hashes
+    found[names.TUPLE] = tuple_hash(found)
+    return Generation(
+        place=place,
+        fingerprint=found,
+        params=dict(params) if params else None,
+        remarks=remarks,
+        unverified=tuple(sorted(set(unverified))),
+        returned_model=returned_model,
+        started=started,
+    )
+
+
+class IncompleteError(Exception):
+    """A message is not there as it was sent: its text was left out or cut."""
+
+
+def said(message: object) -> object:
+    """What one message says: its text, or its parts where they are not one text.
+
+    Reads both spellings, ``parts`` of OpenTelemetry and ``content`` of the providers. Raises IncompleteError where the
+    content was left out.
+    """
+    if not isinstance(message, dict):
+        raise IncompleteError
+    content = message.get("parts", message.get("content"))
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise IncompleteError
+    parts = [_part(part) for part in content]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _part(part: object) -> object:
+    if not isinstance(part, dict) or part.get("type") != "text":
+        return part
+    text = part.get("content", part.get("text"))
+    if not isinstance(text, str):
+        raise IncompleteError
+    return text
+
+
+def spoken(messages: Iterable[object], roles: frozenset[str]) -> object:
+    """What the messages of some roles say: one as it is, several as a list, None of none."""
+    found = [said(message) for message in messages if isinstance(message, dict) and message.get("role") in roles]
+    return None if not found else found[0] if len(found) == 1 else found
+
+
+SYSTEM: Final = frozenset({"system", "developer"})
+USER: Final = frozenset({"user", "human"})
+
+
+def parameters(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Sampling parameters with numbers read from text too, so that ``"300"`` and ``300`` are one."""
+    return {name: _number(name, value) for name, value in found.items() if value is not None}
+
+
+def _number(name: str, value: Any) -> Any:
+    kind = float if name in names.FLOATS else int if name in names.INTEGERS else None
+    if kind is None or isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        number = float(value)
+        return number if kind is float else int(value) if isinstance(value, int) or number.is_integer() else value
+    except (ValueError, OverflowError):
+        return value

@@ -1,0 +1,106 @@
+"""What one tool's observations taught: distinct shapes with counts, the evidence folded from them, the maps they showed.
+
+Two hundred shapes are kept. The evidence of the rarest beyond that stays as statistics per path, so that the profile does
+not change; their shapes go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from toolpulse.baseline import Row, join
+from toolpulse.maps import MapDecision, map_paths, rewrite, settle
+from toolpulse.profile import Profile, fold, merge
+from toolpulse.rates import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolpulse._shapes import Shape
+    from toolpulse.paths import Path
+    from toolpulse.shape import Walker
+
+MOST_SHAPES: Final = 200
+"""Distinct shapes kept of a baseline."""
+
+
+class Taught:
+    """The baseline of a tool that is watched. It grows by rows; ``walker`` reads responses by the maps known so far."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
+        self.profile = Profile()
+        self.merged = Profile()
+        """The evidence of the shapes that were let go."""
+        self.maps_learned: dict[Path, MapDecision] = {}
+        self.parts = 0
+        """How many parts of the response come and go."""
+        self._plain_walker = walker
+        self._rows: dict[tuple[Shape, str], Row] = {}
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The distinct shapes kept."""
+        return tuple(self._rows.values())
+
+    def get(self, shape: Shape, encoding: str) -> Row | None:
+        """The row of a shape that taught."""
+        return self._rows.get((shape, encoding))
+
+    def restore(self, rows: Iterable[Row], maps_learned: Iterable[MapDecision], merged: Profile | None) -> None:
+        """Go on from what another one knew."""
+        self.maps_learned = {decision.path: decision for decision in maps_learned}
+        self._rows = {(row.shape, row.encoding): row for row in rows}
+        self.merged = merged or Profile()
+        self._refold()
+
+    def teach(self, row: Row) -> None:
+        """Fold a row in."""
+        key = (row.shape, row.encoding)
+        known = self._rows.get(key)
+        self._rows[key] = join(known, row) if known else row
+        self.profile.add(row.shape, row.sightings, row.encoding, row.cuts)
+        if known is None:
+            self.parts = parts(self.profile.root)
+        if len(self._rows) > MOST_SHAPES:
+            rarest = min(self._rows, key=lambda k: (self._rows[k].count, k[0].fingerprint))
+            gone = self._rows.pop(rarest)
+            self.merged.add(gone.shape, gone.sightings, gone.encoding, gone.cuts)
+
+    def read(self, shape: Shape) -> Shape:
+        """A shape that was walked before a map was learned, as it is read since."""
+        if not self.maps_learned:
+            return shape
+        return rewrite(shape, lambda path, _: path in self.maps_learned, self.walker.limits.shapes)
+
+    def settle(self, extra: Row | None = None) -> tuple[MapDecision, ...] | None:
+        """Ask whether keys that come and go are data, of these rows and ``extra``.
+
+        What is decided rewrites the stored shapes, and what the walk kept of keys goes. None where nothing changed.
+        """
+        rows = [*self._rows.values(), *([extra] if extra else ())]
+        counted = [(row.shape, row.count) for row in rows]
+        shapes, decided = settle(counted, self._plain_walker.is_record, self.walker.limits.shapes)
+        new = tuple(decision for decision in decided if decision.path not in self.maps_learned)
+        if not new and all(a is row.shape for a, row in zip(shapes, rows, strict=True)):
+            return None
+        self.maps_learned.update((decision.path, decision) for decision in new)
+        rewritten: dict[tuple[Shape, str], Row] = {}
+        for row, shape in zip(self._rows.values(), shapes, strict=False):
+            key = (shape, row.encoding)
+            new_row = msgspec.structs.replace(row, shape=shape)
+            rewritten[key] = join(rewritten[key], new_row) if key in rewritten else new_row
+        self._rows = rewritten
+        self.merged = self.merged.with_maps(self.maps_learned)
+        self._refold()
+        self._plain_walker.forget()
+        return new
+
+    def _refold(self) -> None:
+        rows = self._rows.values()
+        self.profile = merge(fold((r.shape, r.sightings, r.encoding, r.cuts) for r in rows), self.merged)
+        self.parts = parts(self.profile.root)
+        paths = frozenset(self.maps_learned)
+        self.walker = self._plain_walker.with_maps(paths, map_paths(row.shape for row in rows))
