@@ -144,11 +144,11 @@ def test_a_second_equal_response_makes_no_plan():
         return {"results": [{"id": 1, "source": {"name": "x"}, "tags": ["a"]}], "total": 1}
 
     first = calls_of(walker.observe, response())
-    plans = dict(walker.plans)
+    plans = dict(walker._plans.known)
     second = calls_of(walker.observe, response())
     assert first["plan"] == 3
     assert second["plan"] == 0
-    assert walker.plans == plans
+    assert walker._plans.known == plans
 
 
 def test_a_walk_that_knows_a_record_spends_as_much_of_the_node_budget():

@@ -190,7 +190,7 @@ def test_a_canary_is_found_deep_inside_an_object():
     with RecordingMonitor() as monitor:
         monitor.observe("t", 1)
         assert_no_canary(monitor)
-        monitor._tracks["t", ""].live.walker.plans["x"] = CANARY
+        monitor._tracks["t", ""].live.walker._plans.known["x"] = CANARY
         with pytest.raises(AssertionError, match=r"a canary .* in what RecordingMonitor refers to"):
             assert_no_canary(monitor)
 

@@ -35,7 +35,9 @@ FLOORS = (
     "diff",
     "profile",
     "shape",
-    "maps _kinds evidence",
+    "_walk",
+    "_plan",
+    "_observation maps _kinds evidence",
     "_speedups",
     "unwrap _shapes",
     "paths",
@@ -51,7 +53,7 @@ FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms.sp
 
 PURE = frozenset(
     (
-        "canonical paths unwrap _shapes _kinds evidence maps shape profile diff patterns rates risk expects consumer judge incident events "
+        "canonical paths unwrap _shapes _kinds evidence _observation _plan _walk maps shape profile diff patterns rates risk expects consumer judge incident events "
         "baseline documents verdicts live stream _settings"
     ).split()
 )

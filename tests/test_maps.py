@@ -186,6 +186,33 @@ class TestLearning:
         rows = [(record("ka", "kb", "kc", value=record("x")), 1), (record("kd", "ke", "kf", value=record("x")), 1)]
         assert [decision.path for decision in learn(rows, no_records)] == [ROOT]
 
+    @pytest.mark.parametrize(("kinds", "found"), [(5, 1), (6, 0)])
+    def test_values_of_more_than_five_forms_are_fields(self, kinds, found):
+        """The values of a map are alike; six sorts of them are a record's."""
+        forms = [Scalar(kind) for kind in ("integer", "string", "number", "boolean", "uuid", "date")][:kinds]
+        rows = [(record(f"k{c}", f"m{c}", value=forms[n % kinds]), 1) for n, c in enumerate("abcdefghijkl")]
+        assert len(learn(rows, no_records)) == found
+
+    @pytest.mark.parametrize(("extra", "found"), [(5, 1), (4, 0)])
+    def test_many_keys_must_be_new(self, extra, found):
+        """Optional fields return sooner or later; a quarter of a map's keys are there once only."""
+        rows = [(record(f"k{n % 13}x", f"m{n % 13}x", f"n{n % 13}x"), 1) for n in range(26)]
+        rows += [(record(*(f"once{n}x" for n in range(extra * 13 // 5))), 1)]
+        assert len(learn(rows, no_records)) == found
+
+    @pytest.mark.parametrize(("others", "found"), [(5, 1), (4, 0)])
+    def test_the_union_must_outgrow_each(self, others, found):
+        """A record that was whole once has shown all of its fields."""
+        rows = [(record(*(f"k{n}x" for n in range(10))), 1)]
+        rows += [(record(f"m{n % others}x"), 1) for n in range(10)]
+        assert len(learn(rows, no_records)) == found
+
+    @pytest.mark.parametrize(("second", "found"), [("de", 1), ("d", 0)])
+    def test_five_containers_of_one_shape(self, second, found):
+        """Two observations say little, so what they hold must be plainly alike."""
+        rows = [(record(*(f"k{c}" for c in names), value=record("x")), 1) for names in ("abc", second)]
+        assert len(learn(rows, no_records)) == found
+
     def test_named_records_are_never_learned_to_be_maps(self):
         """The application knows better."""
         assert learn(self.churn(), lambda path: True) == ()

@@ -454,6 +454,11 @@ CASES = {
         [("[].b", "integer -> missing", HIGH)],
     ),
     "absence beyond the first hundred": ([[{"a": 1, "b": 1}] * 200], [[{"a": 1, "b": 1}] * 150 + [{"a": 1}]], QUIET),
+    "missing in some, where the first hundred were all": (
+        [[{"a": 1, "b": 1}] * 200],
+        [[{"a": 1}, {"a": 1, "b": 1}]],
+        QUIET,
+    ),
     "new member in a cut array": ([[1] * 200], [[1] * 50 + ["x"] + [1] * 200], [("[]", NEW, INFO)]),
     "new member, cut before": ([[1] * 200], [[1, "x"]], [("[]", NEW, INFO)]),
     "all changed kind in a cut array": ([[1] * 200], [["x"] * 200], [("[]", "integer -> string", HIGH)]),

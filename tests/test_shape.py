@@ -448,10 +448,10 @@ class TestCaches:
         walker = Walker()
         for n in range(5_000):
             walker.observe({f"a{n}b": 1, f"c{n}d": [1], "e": {"f": n}})
-        assert len(walker.plans) <= 4096
+        assert len(walker._plans.known) <= 4096
         for n in range(3_000):
             walker.observe({"same": [{f"x{n}y": 1}]})
-        assert all(len(plan.shapes) <= 512 for plan in walker.plans.values())
+        assert all(len(plan.shapes) <= 512 for plan in walker._plans.known.values())
 
 
 def reachable(thing):

@@ -21,7 +21,7 @@ from toolpulse.evidence import WINDOW
 from toolpulse.incident import ACTIVE
 from toolpulse.live import Live
 from toolpulse.stores.base import Snapshot
-from toolpulse.tally import Errors, RowKey, Tally
+from toolpulse.tally import Errors, Tally
 from toolpulse.taught import MOST_SHAPES
 
 if TYPE_CHECKING:

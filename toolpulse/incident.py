@@ -197,7 +197,7 @@ class Book:
         return told
 
     def lapse(self, ordinal: int) -> frozenset[str]:
-        """Forget what was not confirmed and stayed away, where a rule about rates would tell of it if it came to stay."""
+        """Forget what was not confirmed and stayed away, where a rule about rates would tell of it if it stayed."""
         gone = frozenset(
             incident.id
             for incident in self.incidents.values()

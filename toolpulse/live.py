@@ -23,8 +23,8 @@ from toolpulse.paths import parse_path
 from toolpulse.profile import Profile
 from toolpulse.rates import failing, shows, silences
 from toolpulse.shape import Truncation, Walker
-from toolpulse.taught import MOST_SHAPES, Taught
 from toolpulse.tally import Errors, RowKey, Tally
+from toolpulse.taught import MOST_SHAPES, Taught
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -263,7 +263,7 @@ class Live:
         return msgspec.structs.replace(event, decision=f"{action}: {reason}" if reason else action)
 
     def _release(self, only: frozenset[str] | None = None) -> None:
-        """Let held shapes teach: those held for the incidents in ``only``, else those left with nothing but accepted."""
+        """Let held shapes teach: those held for the incidents in ``only``, else those of which all was accepted."""
         if self.sealed is not None or only == frozenset():
             return
         for key, held in list(self._held.items()):

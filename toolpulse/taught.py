@@ -1,7 +1,7 @@
-"""What one tool's observations taught: distinct shapes with counts, the evidence folded from them, the maps they showed.
+"""What one tool's observations taught: distinct shapes with counts, the evidence folded from them, the maps in them.
 
-Two hundred shapes are kept. The evidence of the rarest beyond that stays as statistics per path, so that the profile does
-not change; their shapes go.
+Two hundred shapes are kept. The evidence of the rarest beyond that stays as statistics per path, so that the profile
+does not change; their shapes go.
 """
 
 from __future__ import annotations

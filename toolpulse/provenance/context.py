@@ -92,7 +92,9 @@ def _beside(ids: Mapping[str, Sequence[str | int]], counts: Mapping[str, int]) -
         found[f"{name}_count"] = len(some)
     for name, count in counts.items():
         if type(count) is not int or count < 0:
-            raise ConfigurationError(f"counts[{name!r}]: a whole number from 0 on is needed, not {type(count).__name__}")
+            raise ConfigurationError(
+                f"counts[{name!r}]: a whole number from 0 on is needed, not {type(count).__name__}"
+            )
         found[f"{name}_count"] = count
     return found
 

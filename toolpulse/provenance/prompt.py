@@ -68,9 +68,7 @@ def prompt_diff(
 
     ``values`` shows values, which are prompts; without it kinds are shown. Raises as ``release_fingerprint``.
     """
-    return compare(
-        checked(one, typed=typed, partial=True), checked(other, typed=typed, partial=True), values=values
-    )
+    return compare(checked(one, typed=typed, partial=True), checked(other, typed=typed, partial=True), values=values)
 
 
 def checked(spec: Mapping[str, Any], *, typed: bool = True, partial: bool = False) -> dict[str, Any]:
@@ -118,7 +116,9 @@ def _whole(value: float) -> int:
 
 def remarks(spec: Mapping[str, Any]) -> tuple[str, ...]:
     """What to think about before relying on the fingerprint of a spec, a sentence each."""
-    found = [f"{name} looks like data of one request; record it beside the fingerprint" for name in RUNTIME if name in spec]
+    found = [
+        f"{name} looks like data of one request; record it beside the fingerprint" for name in RUNTIME if name in spec
+    ]
     model = spec.get("model")
     if isinstance(model, str) and model.endswith("latest"):
         found.append("model is an alias: it may stand for another model tomorrow under the same fingerprint")

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from toolpulse.canonical import load_exact
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance.generation import content_hashes, read_temperature, tuple_hash
+from toolpulse.provenance.prompt import typed_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 TRUNCATED: Final = "truncated"
 PARTIAL: Final = "partial_input"
+
+CUT: Final = object()
+"""What text comes to that is the beginning of a structure."""
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,17 +162,33 @@ SYSTEM: Final = frozenset({"system", "developer"})
 USER: Final = frozenset({"user", "human"})
 
 
-def parameters(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Sampling parameters with numbers read from text too, so that ``"300"`` and ``300`` are one."""
-    return {name: _number(name, value) for name, value in found.items() if value is not None}
+def parameters(place: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Sampling parameters, each of its one type; text is read, so that ``"300"`` and ``300`` are one.
+
+    Raises InputError, ``place`` in front, where one is no number.
+    """
+    try:
+        return typed_parameters({name: value for name, value in found.items() if value is not None})
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
 
 
-def _number(name: str, value: Any) -> Any:
-    kind = float if name in names.FLOATS else int if name in names.INTEGERS else None
-    if kind is None or isinstance(value, bool) or not isinstance(value, int | float | str):
+def structured(value: Any) -> Any:
+    """A structure that may have been written as JSON text; CUT where the text does not read to its end."""
+    if not isinstance(value, str):
         return value
     try:
-        number = float(value)
-        return number if kind is float else int(value) if isinstance(value, int) or number.is_integer() else value
-    except (ValueError, OverflowError):
-        return value
+        return load_exact(value)
+    except InputError:
+        return CUT
+
+
+def loose(value: Any) -> Any:
+    """JSON text as what it says; any other text as it is."""
+    found = structured(value)
+    return value if found is CUT else found
+
+
+def text_or_none(value: object) -> str | None:
+    """The value, where it is text that is not blank."""
+    return value if isinstance(value, str) and value.strip() else None

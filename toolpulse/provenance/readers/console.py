@@ -48,5 +48,10 @@ def _span(place: str, span: dict[str, Any]) -> Span:
         started=nanoseconds(span.get("start_time")),
         failed=status.get("status_code") == "ERROR",
         dropped=dropped if isinstance(dropped, int) else 1,
-        state=",".join(str(context.get("trace_state") or "").strip("[]").replace("'", "").replace('"', "").split(", ")),
+        state=_state(context.get("trace_state")),
     )
+
+
+def _state(shown: object) -> str:
+    """The exporter prints the trace state as Python shows a list of texts: ``['ot=th:8']``."""
+    return shown.strip("[]").replace("'", "").replace(", ", ",") if isinstance(shown, str) else ""

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.canonical import load_exact
 from toolpulse.errors import InputError
 from toolpulse.provenance import attributes as names
+from toolpulse.provenance.generation import coverage
 from toolpulse.provenance.readers import stamped
 from toolpulse.provenance.readers.base import (
+    CUT,
     PARTIAL,
     SYSTEM,
     TRUNCATED,
@@ -20,8 +21,11 @@ from toolpulse.provenance.readers.base import (
     IncompleteError,
     ToolCall,
     generation,
+    loose,
     parameters,
     spoken,
+    structured,
+    text_or_none,
 )
 from toolpulse.provenance.readers.span import Span
 
@@ -31,7 +35,6 @@ _OTHER: Final = frozenset(
 """Operations that ask no model for text. An operation that nobody here knows counts as one that does."""
 
 _TOOL_CALL: Final = "execute_tool"
-_CUT: Final = object()
 
 
 def read(span: Span) -> Generation | ToolCall | None:
@@ -58,28 +61,12 @@ def _tool_call(span: Span, found: Mapping[str, Any]) -> ToolCall:
     return ToolCall(
         place=span.place,
         name=name,
-        arguments=_loose(arguments),
-        result=_loose(result),
+        arguments=loose(arguments),
+        result=loose(result),
         failed=span.failed or names.ERROR in found,
         started=span.started,
         manifest_id=text_or_none(found.get(names.SPAN_MANIFEST_ID)),
     )
-
-
-def _loose(value: Any) -> Any:
-    """JSON text as what it says; any other text as it is."""
-    read_ = structured(value)
-    return value if read_ is _CUT else read_
-
-
-def structured(value: Any) -> Any:
-    """A structure that may have been written as JSON text; ``_CUT`` where the text does not read to its end."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return load_exact(value)
-    except InputError:
-        return _CUT
 
 
 def _generation(span: Span, found: Mapping[str, Any]) -> Generation:
@@ -88,7 +75,7 @@ def _generation(span: Span, found: Mapping[str, Any]) -> Generation:
         remarks.add(PARTIAL)
     system, user, complete = _said(span, found, remarks)
     tools = _tools(found)
-    if tools is _CUT:
+    if tools is CUT:
         remarks.add(TRUNCATED)
         tools = None
     shown = {name: found[names.REQUEST + name] for name in names.PARAMETERS if names.REQUEST + name in found}
@@ -99,7 +86,7 @@ def _generation(span: Span, found: Mapping[str, Any]) -> Generation:
         tools=tools if isinstance(tools, list) else None,
         model=text_or_none(found.get(names.MODEL)),
         temperature=found.get(names.TEMPERATURE),
-        params=parameters(shown),
+        params=parameters(span.place, shown),
         remarks=remarks,
         complete=complete,
         returned_model=_returned(found),
@@ -111,12 +98,12 @@ def _said(span: Span, found: Mapping[str, Any], remarks: set[str]) -> tuple[obje
     """What system and user said, and whether that is all of it."""
     messages = structured(found.get(names.INPUT, _by_event(span)))
     instructions = structured(found.get(names.INSTRUCTIONS))
-    if instructions is _CUT:  # older writers put plain text there
+    if instructions is CUT:  # older writers put plain text there
         instructions = [found[names.INSTRUCTIONS]]
     if messages is None and isinstance(found.get(names.OLD_INPUT), str):
         return None, found[names.OLD_INPUT], True
-    if messages is _CUT or not isinstance(messages, list):
-        remarks |= {TRUNCATED} if messages is _CUT else set()
+    if messages is CUT or not isinstance(messages, list):
+        remarks |= {TRUNCATED} if messages is CUT else set()
         return None, None, False
     try:
         first = [{"role": "system", "parts": _parts(instructions)}] if instructions else []
@@ -148,18 +135,20 @@ def _by_event(span: Span) -> list[dict[str, Any]] | None:
 
 
 def _tools(found: Mapping[str, Any]) -> Any:
-    """The definitions of the tools; None where there are none written down, ``_CUT`` where they were cut."""
+    """The definitions of the tools; None where there are none written down, ``CUT`` where they were cut."""
     if names.TOOLS in found:
         return structured(found[names.TOOLS])
     request = structured(found.get("model_request_parameters"))
     if not isinstance(request, dict):
-        return request if request is _CUT else None
+        return request if request is CUT else None
     return _of_pydantic_ai(request)
 
 
 def _of_pydantic_ai(request: Mapping[str, Any]) -> list[Any]:
     """PydanticAI writes its tools into an attribute of its own."""
-    tools = [one for key in ("function_tools", "output_tools") for one in request.get(key) or () if isinstance(one, dict)]
+    tools = [
+        one for key in ("function_tools", "output_tools") for one in request.get(key) or () if isinstance(one, dict)
+    ]
     known = [
         {
             "type": "function",
@@ -173,8 +162,6 @@ def _of_pydantic_ai(request: Mapping[str, Any]) -> list[Any]:
 
 
 def _coverage(found: Mapping[str, Any]) -> str:
-    from toolpulse.provenance.generation import coverage
-
     tools = _tools(found)
     return coverage(tools if isinstance(tools, list) else None)
 
@@ -184,8 +171,3 @@ def _returned(found: Mapping[str, Any]) -> str | None:
     returned = text_or_none(found.get(names.RETURNED_MODEL))
     by_logfire = any(name.startswith("logfire.") for name in found)
     return None if by_logfire and returned == found.get(names.MODEL) else returned
-
-
-def text_or_none(value: object) -> str | None:
-    """The value, where it is text that is not blank."""
-    return value if isinstance(value, str) and value.strip() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolpulse.provenance.readers import genai, openinference
+from toolpulse.provenance.readers import flattened, genai
 from toolpulse.provenance.readers.base import Generation, ToolCall, Trace
 from toolpulse.provenance.readers.span import Span, in_order, is_sampled
 
@@ -30,4 +30,4 @@ def trace(file: str, format: str, spans: Sequence[Span]) -> Trace:  # noqa: A002
 
 def read(span: Span) -> Generation | ToolCall | None:
     """What one span says, by the attributes it carries."""
-    return openinference.read(span) if openinference.is_one(span.attributes) else genai.read(span)
+    return flattened.read(span) if flattened.is_one(span.attributes) else genai.read(span)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
+from toolpulse.provenance.manifest import Manifest, manifest_of
 
+from toolpulse._files import named
 from toolpulse.errors import InputError
 from toolpulse.provenance import attributes as names
-from toolpulse.provenance.manifest import Manifest, manifest_of
 from toolpulse.provenance.readers import stamped
-from toolpulse.provenance.readers.base import Generation, ToolCall, Trace
-from toolpulse.provenance.readers.genai import text_or_none
+from toolpulse.provenance.readers.base import Generation, ToolCall, Trace, text_or_none
 from toolpulse.provenance.readers.span import Span, is_sampled, mapping
 
 NAME: Final = "native"
@@ -64,7 +64,7 @@ def _head(place: str, line: dict[str, Any], *, first: bool) -> Manifest:
     try:
         return manifest_of(line)
     except InputError as error:
-        raise type(error).at(place, error) if hasattr(type(error), "at") else InputError(f"{place}: {error}") from None
+        raise named(place, error) from None
 
 
 def _same_run(place: str, line: Mapping[str, Any], head: Manifest | None) -> None:

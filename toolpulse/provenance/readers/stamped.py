@@ -52,7 +52,7 @@ def read(span: Span, attributes: Mapping[str, Any], *, coverage: str) -> Generat
     return Generation(
         place=span.place,
         fingerprint=found,
-        params=parameters(shown) or None,
+        params=parameters(span.place, shown) or None,
         generation_id=generation_id,
         manifest_id=manifest_id,
         returned_model=returned,
