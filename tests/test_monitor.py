@@ -120,7 +120,7 @@ def test_a_failed_configure_changes_nothing(key, value):
 
 
 OPTIONS = {
-    "tool": ["", 5],
+    "tool": ["", 5, "\ud800"],
     "key": ["", 5, "nothing"],
     "consumers": [5, "chat", [5], Consumer("chat"), [Consumer("a"), Consumer("a")]],
     "maps": ["a.*", 5, [5], ["a["]],
@@ -132,7 +132,7 @@ OPTIONS = {
 OPTION_TABLE = [(key, value) for key, values in OPTIONS.items() for value in values]
 
 
-@pytest.mark.parametrize(("key", "value"), OPTION_TABLE, ids=[f"{k}-{v!r:.20}" for k, v in OPTION_TABLE])
+@pytest.mark.parametrize(("key", "value"), OPTION_TABLE, ids=[f"{k}-{v!a:.20}" for k, v in OPTION_TABLE])
 @pytest.mark.parametrize("own", [False, True], ids=["process", "monitor"])
 def test_a_wrong_option_is_named_at_decoration(key, value, own):
     """The import of the module that decorates is where a wrong option can still be seen by whoever wrote it."""
@@ -177,7 +177,9 @@ def test_a_consumer_missing_from_a_later_monitor_does_not_stop_the_watching():
         assert monitor.health().swallowed_by == {"setting up t: ConfigurationError": 1}
 
 
-@pytest.mark.parametrize(("tool", "unwrap"), [("", "auto"), (5, "auto"), (None, "auto"), ("t", "yes"), ("t", None)])
+@pytest.mark.parametrize(
+    ("tool", "unwrap"), [("", "auto"), (5, "auto"), (None, "auto"), ("\ud800", "auto"), ("t", "yes"), ("t", None)]
+)
 def test_observe_refuses_what_the_caller_got_wrong(tool, unwrap):
     """That is a mistake in the program and no fault of a response."""
     with RecordingMonitor() as monitor, pytest.raises(ConfigurationError, match=r"tool|unwrap"):
@@ -419,7 +421,7 @@ def test_a_fault_of_the_walk_is_swallowed_counted_and_logged_once(caplog, monkey
             return {"secret": "value"}
 
         tool()
-        monkeypatch.setattr(monitor._tracks["t", ""].live, "walker", None)
+        monkeypatch.setattr("toolpulse.live.Live.walker", None)
         for _ in range(3):
             assert tool() == {"secret": "value"}
         health = monitor.health()
@@ -439,7 +441,7 @@ def test_a_logger_that_raises_does_not_reach_the_tool(monkeypatch):
             return 1
 
         tool()
-        monkeypatch.setattr(monitor._tracks["t", ""].live, "walker", None)
+        monkeypatch.setattr("toolpulse.live.Live.walker", None)
         monkeypatch.setattr("toolpulse._guard._log.warning", lambda *args: 1 / 0)
         assert tool() == 1
         assert monitor.health().swallowed == 1
@@ -465,12 +467,12 @@ def test_a_tool_at_the_end_of_the_stack_keeps_its_result():
         assert all(response == {"a": [{"b": 1}]} for response in returned[1:] if response != "end")
 
 
-def test_waiting_memory_is_bounded_by_shapes_not_by_calls():
-    """While a worker is stuck, a flood of new shapes must fill neither memory nor lose the count."""
+@pytest.mark.parametrize("total", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_waiting_memory_is_bounded_by_shapes_not_by_calls(total):
+    """While a worker is stuck, a flood of new shapes must neither fill the memory nor lose the count."""
     monitor = Monitor(sinks=(), flush_interval=1000.0)
     monitor._worker.stop()  # nothing is judged
     track = monitor.track("t", "", monitor._default)
-    total = 100_000
     for n in range(total):
         monitor.observe("t", {f"field_{n % 7}_{n:x}z": 1})
     told = monitor.health().tools["t"]
@@ -483,19 +485,21 @@ def test_waiting_memory_is_bounded_by_shapes_not_by_calls():
 
 def test_memory_does_not_grow_with_calls():
     """A service runs for months; only new shapes may cost memory."""
-    with RecordingMonitor() as monitor:
+    with RecordingMonitor(background=True, flush_interval=1000.0) as monitor:
         shapes = [{f"f{n}x": n, "rows": [{"a": 1}] * (n % 5)} for n in range(50)]
 
-        def calls(count):
-            for n in range(count):
-                monitor.observe("t", shapes[n % 50])
+        def calls(rounds):
+            for _ in range(rounds):
+                for n in range(500):
+                    monitor.observe("t", shapes[n % 50])
+                assert monitor.flush()
 
-        calls(2_000)
+        calls(5)
         tracemalloc.start()
         try:
-            calls(500)
+            calls(2)
             before = tracemalloc.get_traced_memory()[0]
-            calls(5_000)
+            calls(10)
             grown = tracemalloc.get_traced_memory()[0] - before
         finally:
             tracemalloc.stop()

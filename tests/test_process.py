@@ -168,7 +168,7 @@ def observe(number):
         n += 1
         monitor.observe("t", {{"a": n, f"f{{number}}_{{n % 40}}x": [{{"b": 1}}] * (n % 3)}})
 
-threads = [threading.Thread(target=observe, args=(number,)) for number in range(2)]
+threads = [threading.Thread(target=observe, args=(number,), daemon=True) for number in range(2)]
 for thread in threads:
     thread.start()
 for _ in range(12):

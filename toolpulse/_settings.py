@@ -38,6 +38,8 @@ def check_tool(tool: Any) -> None:
     """A tool's name: text that is not empty."""
     if not isinstance(tool, str) or not tool:
         raise ConfigurationError(f"tool must be a string that is not empty, not {tool!r}")
+    if not tool.isascii() and tool.encode("utf-8", "replace").decode() != tool:
+        raise ConfigurationError(f"tool must be text that can be written as UTF-8, not {tool!r}")
 
 
 def check_store(store: Any) -> str | Store:

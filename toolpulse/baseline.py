@@ -6,6 +6,7 @@ A baseline learned here is *sealed*: what it learned is taken as complete, and c
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -123,6 +124,8 @@ class Baseline:
         ``unwrap="auto"`` looks through envelopes; results flagged as errors are left out. Raises InputError where
         no response is left to learn from, ConfigurationError for a bad setting.
         """
+        if isinstance(responses, str | bytes | Mapping):
+            raise ConfigurationError(f"responses takes a list of responses, not one {type(responses).__name__}")
         walker = Walker(limits, maps, records)
         rows = _tally(walker.observe(response, unwrap) for response in responses)
         if not rows:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from toolpulse.canonical import canonical_utf8, plain
-from toolpulse.diff import Change
+from toolpulse.diff import Change, Fact
 from toolpulse.paths import ITEMS, ROOT, Path, format_path
 
 _KINDS: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -45,10 +45,10 @@ def _compared(one: Any, other: Any, path: Path, place: str, values: bool) -> Ite
     elif before != after or one != other:
         evidence = "the value differs" if before == after else "the kind differs"
         shown = (_text(one), _text(other)) if values else (before, after)
-        yield Change(path, _fact(before, after), *shown, evidence + place)  # type: ignore[arg-type]
+        yield Change(path, _fact(before, after), *shown, evidence + place)
 
 
-def _fact(before: str, after: str) -> str:
+def _fact(before: str, after: str) -> Fact:
     if before == after:
         return "value"
     if after == "null":
@@ -95,11 +95,11 @@ def _there(path: Path, name: str | None) -> Path | None:
     return None if name is None else (*path, name)
 
 
-def _side(path: Path, value: object, fact: str, counterpart: Path | None, place: str, values: bool) -> Change:
+def _side(path: Path, value: object, fact: Fact, counterpart: Path | None, place: str, values: bool) -> Change:
     shown = _text(value) if values else kind(value)
     before, after = (shown, "missing") if fact == "missing" else ("missing", shown)
     evidence = "in the first document only" if fact == "missing" else "in the second document only"
-    change = Change(path, fact, before, after, evidence + place)  # type: ignore[arg-type]
+    change = Change(path, fact, before, after, evidence + place)
     if counterpart is None:
         return change
     return msgspec.structs.replace(change, pattern=_RENAMED, counterpart=format_path(counterpart))

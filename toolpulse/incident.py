@@ -30,6 +30,8 @@ AWAY: Final = 20
 LAPSES: Final = frozenset({"field-removed", "field-absent-in-some", "null-first-seen"})
 """Changes that, unconfirmed, are taken for ordinary variation: a field or a value that is not there at times."""
 
+EMPTINESS: Final = frozenset({"emptied", "response-empty"})
+
 LOUDER: Final = 4
 """A return is told of when the count has grown by this factor since the last event."""
 
@@ -130,6 +132,8 @@ class Book:
         self.incidents: dict[str, Incident] = {}
         self.decisions: dict[str, Decision] = {}
         self.accepted: set[ChangeKey] = set()
+        self.emptied: set[str] = set()
+        """The incidents about emptiness, which responses that teach may show again."""
         self._known: dict[ChangeKey, str] = {}
 
     def restore(self, incidents: Iterable[Incident], decisions: Iterable[Decision]) -> None:
@@ -160,6 +164,8 @@ class Book:
     def _add(self, incident: Incident) -> None:
         self.incidents[incident.id] = incident
         self._known.update((key, incident.id) for key in incident.keys)
+        if any(finding.rule_id in EMPTINESS for finding in incident.findings):
+            self.emptied.add(incident.id)
 
     def seen(self, name: str, count: int, last: int, time: str) -> Incident | None:
         """Count observations to an incident; the incident where that is to be told, else None."""
@@ -264,4 +270,5 @@ class Book:
 
     def _forget(self, name: str) -> None:
         del self.incidents[name]
+        self.emptied.discard(name)
         self._known = {key: known for key, known in self._known.items() if known != name}

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from toolpulse._shapes import UNKNOWN
 from toolpulse.baseline import Baseline, Row, cut_paths, join
 from toolpulse.consumer import Consumer, Finding, findings
-from toolpulse.diff import WARM, Change
+from toolpulse.diff import WARM, Change, find
 from toolpulse.events import DriftEvent, drift_event, note
-from toolpulse.incident import Action, Book, Decision, Incident
+from toolpulse.incident import EMPTINESS, Action, Book, Decision, Incident
 from toolpulse.judge import Judgement, judge
 from toolpulse.learned import describe
 from toolpulse.maps import MapDecision
 from toolpulse.paths import parse_path
 from toolpulse.profile import Profile
-from toolpulse.rates import failing, shows, silences
+from toolpulse.rates import failing, shows, shows_empty, silences
 from toolpulse.shape import Truncation, Walker
 from toolpulse.tally import Errors, RowKey, Tally
 from toolpulse.taught import MOST_SHAPES, Taught
@@ -99,8 +100,10 @@ class Live:
         merged: Profile | None = None,
     ) -> None:
         """Go on from what another one knew; for a state that has taken nothing yet and is not sealed."""
+        incidents = tuple(incidents)
         self.observations = observations
         self._announced = observations >= WARM
+        self._held_last = max((i.last for i in incidents if not Judgement(UNKNOWN, (), i.findings).teaches), default=0)
         self.taught.restore(rows, maps_learned, merged)
         self.book.restore(incidents, decisions)
 
@@ -140,7 +143,7 @@ class Live:
         # what a known shape lacks may be required by now if it was gone for as long as that takes
         if known is not None and tally.first - known.last <= WARM:
             self._teach(tally)
-            return []
+            return self._emptied_again(tally)
         if self.sealed is None and tally.first <= WARM and not tally.broken:
             self._teach(tally)
             return []
@@ -184,6 +187,22 @@ class Live:
     def _seen(self, names: Iterable[str], count: int, tally: Tally) -> list[DriftEvent]:
         told = (self.book.seen(name, count, tally.last, tally.time) for name in sorted(names))
         return [self._event(incident, tally) for incident in told if incident is not None]
+
+    def _emptied_again(self, tally: Tally) -> list[DriftEvent]:
+        """Count a response that teaches to the emptiness it shows again, where that was never seen before its incident.
+
+        One that is empty at times is ordinary, and only a long run of it counts: see ``_silences``.
+        """
+        names = []
+        for name in self.book.emptied:
+            incident = self.book.incidents[name]
+            for path in (parse_path(f.path) for f in incident.findings if f.rule_id in EMPTINESS):
+                place = find(self.profile, path)
+                first_time = place is not None and place.empty.first >= incident.opened
+                if first_time and shows_empty(tally.shape, path):
+                    names.append(name)
+                    break
+        return self._seen(names, tally.count, tally)
 
     def _silences(self, tallies: list[Tally]) -> list[DriftEvent]:
         """What the newest observation that taught lacks, and that has been away improbably long."""

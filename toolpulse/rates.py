@@ -49,6 +49,11 @@ def shows(shape: Shape, change: Change) -> bool:
     return change.fact == "empty" and bool(here) and all(map(is_empty, here))
 
 
+def shows_empty(shape: Shape, path: Path) -> bool:
+    """Whether a response has nothing but emptiness at a path."""
+    return shows(shape, Change(path, "empty", "non-empty", "empty", ""))
+
+
 class _Silences:
     def __init__(self, now: int, floor: int, among: int) -> None:
         self._among = among

@@ -6,7 +6,7 @@ in the tests and a line in ``docs/rules.md``.
 
 A tool's schema for its *arguments* is read the other way round: callers written for the old one meet the new one, so
 the question is backward compatibility: new reader, old writer. The same rows have another column for that,
-``input_risk``, and ``INPUT_RULES`` are the rows that only a schema can show. There *field* reads as *argument*, *in
+``input_risk``, and ``SCHEMA_RULES`` are the rows that only a schema can show. There *field* reads as *argument*, *in
 some* as *optional*.
 """
 
@@ -198,39 +198,39 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
 )  # fmt: skip
 
-INPUT_RULES: Final[tuple[Rule, ...]] = (
+SCHEMA_RULES: Final[tuple[Rule, ...]] = (
     Rule(
-        "argument-required", Risk.QUIET, _is("required"),
-        "an optional argument that has to be sent now",
+        "schema-required", Risk.QUIET, _is("required"),
+        "declared optional so far, required now",
         mirror="field-absent-in-some", input_risk=Risk.HIGH,
     ),
     Rule(
-        "argument-narrowed", Risk.QUIET, _is("narrowed"),
-        "something that was taken is refused: a kind, an enum value, a range, an argument not declared",
-        mirror="argument-widened", input_risk=Risk.HIGH,
+        "schema-narrowed", Risk.QUIET, _is("narrowed"),
+        "less is allowed: a kind, an enum value, a range, fields that are not declared",
+        mirror="schema-widened", input_risk=Risk.HIGH,
     ),
     Rule(
-        "argument-widened", Risk.QUIET, _is("widened"),
-        "something that was refused is taken",
-        mirror="argument-narrowed", input_risk=Risk.INFO,
+        "schema-widened", Risk.INVESTIGATE, _is("widened"),
+        "more is allowed",
+        mirror="schema-narrowed", input_risk=Risk.INFO,
     ),
     Rule(
-        "schema-changed", Risk.QUIET, _is("value"),
-        "another part of the schema differs, in which direction it does not say",
+        "schema-changed", Risk.INVESTIGATE, _is("value"),
+        "another part differs, and it does not say which way",
         mirror="schema-changed", input_risk=Risk.INVESTIGATE,
     ),
     Rule(
-        "description-changed", Risk.QUIET, _is("text"),
-        "the words that the model reads, or hints to the client; what is taken stays",
+        "description-changed", Risk.INVESTIGATE, _is("text"),
+        "the words that the model reads, or hints to the client; what is allowed stays",
         mirror="description-changed", input_risk=Risk.INVESTIGATE,
     ),
     Rule(
-        "tools-reordered", Risk.QUIET, _is("order"),
+        "tools-reordered", Risk.INFO, _is("order"),
         "the same tools in another order",
         mirror="tools-reordered", input_risk=Risk.INFO,
     ),
 )  # fmt: skip
-"""Rows that only the schema of a tool's arguments can show. A response shows none of them, so there they are quiet."""
+"""Rows that only a declared schema shows, and no response. ``risk`` is what one means of a tool's output schema."""
 
 RULE_IDS: Final = frozenset(rule.id for rule in RULES)
 
@@ -249,6 +249,6 @@ def classify(change: Change) -> Rule:
     return next(rule for rule in RULES if rule.when(change))
 
 
-def classify_input(change: Change) -> Rule:
-    """The rule that names a change of a tool's schema for its arguments; its ``input_risk`` is what it means there."""
-    return next(rule for rule in (*INPUT_RULES, *RULES) if rule.input_risk is not None and rule.when(change))
+def classify_schema(change: Change) -> Rule:
+    """The rule that names a change of a declared schema: ``input_risk`` of arguments, ``risk`` of an output."""
+    return next(rule for rule in (*SCHEMA_RULES, *RULES) if rule.input_risk is not None and rule.when(change))

@@ -16,6 +16,8 @@ from toolpulse.cli._output import Output
 from toolpulse.cli.demo import DEMO
 from toolpulse.cli.log import LOG
 from toolpulse.cli.offline import CHECK, LEARN, SHOW
+from toolpulse.cli.prompt import PROMPT
+from toolpulse.cli.tools import TOOLS
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +30,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     CHECK,
     SHOW,
     LOG,
+    PROMPT,
+    TOOLS,
 )
 
 

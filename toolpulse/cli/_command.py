@@ -11,7 +11,7 @@ from toolpulse.errors import ConfigurationError
 from toolpulse.paths import glob
 from toolpulse.risk import Risk
 
-_ALWAYS: Final = (Exit.USAGE, Exit.INTERNAL, Exit.INTERRUPTED)
+ALWAYS: Final = (Exit.USAGE, Exit.INTERNAL, Exit.INTERRUPTED)
 
 
 class Command(NamedTuple):
@@ -44,7 +44,7 @@ def parser(commands: Sequence[Command], version: str) -> Parser:
         prog="toolpulse",
         usage="toolpulse [--help] [--version] COMMAND ...",
         description="Tells when a tool's responses change shape. What a command does: toolpulse COMMAND --help",
-        epilog=_exits(tuple(Exit)),
+        epilog=exits(tuple(Exit)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -56,7 +56,7 @@ def parser(commands: Sequence[Command], version: str) -> Parser:
             help=command.summary,
             usage=f"toolpulse {command.name} {command.usage}",
             description=command.about,
-            epilog=f"example:\n  {command.example}\n\n{_exits((*command.exits, *_ALWAYS))}",
+            epilog=f"example:\n  {command.example}\n\n{exits((*command.exits, *ALWAYS))}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -65,7 +65,8 @@ def parser(commands: Sequence[Command], version: str) -> Parser:
     return top
 
 
-def _exits(codes: Sequence[Exit]) -> str:
+def exits(codes: Sequence[Exit]) -> str:
+    """What each code means, for the end of a help text."""
     return "exit codes:\n" + "\n".join(f"  {code.value:<4} {code.meaning}" for code in sorted(codes))
 
 

@@ -117,7 +117,7 @@ def _joined(row: Sequence[Text], widths: Sequence[int], indent: str) -> Text:
     return line
 
 
-def _risk(risk: Risk, *, loud: bool = False) -> Text:
+def risk_text(risk: Risk, *, loud: bool = False) -> Text:
     return Text(risk.value.upper() if loud else risk.value, _STYLES[risk])
 
 
@@ -137,7 +137,7 @@ def drift_event(entry: Entry, history: History) -> list[Text]:
     """One event: a line, and below it the changes, who is hit how hard, and what was not seen."""
     event = entry.event
     name = history.name(event.tool) + (f" [{event.key}]" if event.key else "")
-    head = [_risk(event.risk, loud=True), Text(safe(name), "bold")]
+    head = [risk_text(event.risk, loud=True), Text(safe(name), "bold")]
     if not event.changes:
         return columns([[*head, Text(safe(event.summary))]])
     head.append(Text(plural(len(event.changes), "change")))
@@ -146,7 +146,7 @@ def drift_event(entry: Entry, history: History) -> list[Text]:
     if event.status != "open":
         head.append(Text(safe(event.status)))
     rows = [
-        [Text(safe(c.path)), Text(safe(_change(c.rule_id, c.before, c.after))), Text(safe(_because(c)), "dim")]
+        [Text(safe(c.path)), Text(safe(_change(c.rule_id, c.before, c.after))), Text(safe(because(c)), "dim")]
         for c in event.changes
     ]
     below = [f"for {line}" for line in _readers(event, history)]
@@ -171,7 +171,7 @@ def _change(rule_id: str, before: str, after: str) -> str:
     return after if rule_id == "element-shape-new" else f"{before} -> {after}"
 
 
-def _because(change: object) -> str:
+def because(change: object) -> str:
     """The evidence of a change, and the pattern it is part of."""
     evidence, pattern = getattr(change, "evidence", ""), getattr(change, "pattern", None)
     said = ""
@@ -234,16 +234,16 @@ def check_report(report: Report, learned: int, cuts: Sequence[str]) -> list[Text
     verdict, several = report.verdict, len({f.consumer for f in report.verdict.findings}) > 1
     against = f"{plural(verdict.responses, 'response')} against a baseline of {learned:,}"
     found = plural(len(verdict.findings), "finding") if verdict.findings else "nothing found"
-    head = columns([[_risk(verdict.risk, loud=True), Text(found), Text(against)]])
+    head = columns([[risk_text(verdict.risk, loud=True), Text(found), Text(against)]])
     rows = []
     for finding in verdict.findings:
         seen = report.sightings[finding]
         rows.append([
-            _risk(finding.risk),
+            risk_text(finding.risk),
             *([Text(safe(finding.consumer))] if several else []),
             Text(safe(finding.path)),
             Text(safe(finding.change)),
-            Text(safe(_because(finding)), "dim"),
+            Text(safe(because(finding)), "dim"),
             Text(safe(f"in {percent(seen.responses, verdict.responses - verdict.errors)}, first {seen.first}")),
         ])  # fmt: skip
     errors = [f"  {plural(verdict.errors, 'response')} said to be an error and not compared"] if verdict.errors else []

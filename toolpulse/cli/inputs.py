@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from toolpulse.canonical import JSONError, load_strict
+from toolpulse.canonical import JSONError, load_exact, load_strict
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.paths import ANY_DEPTH, ITEMS, ROOT, VALUES, Path, Segment, format_path, parse_path
 
@@ -59,6 +59,30 @@ def responses(
     no JSON, or has nothing at ``select``.
     """
     return _responses(files, ROOT if select is None else _select_path(select), stdin)
+
+
+def document(file: str, stdin: BinaryIO | None = None) -> Any:
+    """The one JSON document in a file whose fingerprint is wanted, read exactly (see ``load_exact``).
+
+    Raises InputError, the file's name in front and where it is known the line or the path.
+    """
+    with _opened(file, stdin) as raw:
+        text = b"".join(line for _, line in _lines(file, raw))
+    try:
+        return load_exact(text)
+    except JSONError as error:
+        raise _located(Source(file, 1), error) from None
+    except InputError as error:
+        raise InputError(f"{shown(file)}: {error}") from None
+
+
+def text(file: str, stdin: BinaryIO | None = None) -> bytes:
+    """The bytes of a file as they are; gzip is not looked through. Raises InputError where it cannot be read."""
+    with _opened(file, stdin) as raw:
+        try:
+            return raw.read()
+        except OSError as error:
+            raise InputError(f"{shown(file)}: {_reason(error)}") from None
 
 
 def _select_path(select: str) -> Path:

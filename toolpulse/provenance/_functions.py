@@ -31,7 +31,7 @@ def of_function(function: Any, *, name: str | None = None, exclude: Iterable[str
     names no argument.
     """
     inner = function.func if isinstance(function, functools.partial) else function
-    title = name or getattr(inner, "__name__", type(inner).__name__)
+    title = name or str(getattr(inner, "__name__", type(inner).__name__))
     parameters = inspect.signature(function).parameters
     left_out = set(exclude)
     if unknown := left_out - parameters.keys():
@@ -66,7 +66,7 @@ def _schemas(types: list[Any], names: list[str], title: str) -> tuple[list[dict[
         for schema_of in (_by_msgspec, _by_pydantic):
             try:
                 schema, parts = schema_of(kind)
-            except Exception:  # noqa: BLE001, S112 - each reader has errors of its own for a type it does not know
+            except Exception:  # noqa: BLE001 - each reader has errors of its own for a type it does not know
                 continue
             found.append(dict(schema))
             shared.update(parts)

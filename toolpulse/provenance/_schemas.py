@@ -100,7 +100,7 @@ def surface(schema: Any) -> Any:
     declared = schema.get("properties")
     needed = schema.get("required")
     listed = needed if isinstance(needed, list) and all(isinstance(name, str) for name in needed) else []
-    found = {}
+    found: dict[str, Any] = {}
     for word, value in schema.items():
         if word == "properties" and isinstance(value, dict):
             found[word] = {
@@ -108,9 +108,9 @@ def surface(schema: Any) -> Any:
                 for name, inner in value.items()
             }
         elif word == "required" and listed:
-            rest = {name: True for name in listed if not isinstance(declared, dict) or name not in declared}
+            rest = [name for name in listed if not isinstance(declared, dict) or name not in declared]
             if rest:
-                found[word] = rest
+                found[word] = dict.fromkeys(rest, True)
         elif word == "enum" and isinstance(value, list):
             found[word] = {canonical_utf8(member).decode("utf-8"): True for member in value}
         elif word == "type" and isinstance(value, str | list):
@@ -122,4 +122,4 @@ def surface(schema: Any) -> Any:
 
 def _types(value: str | list[Any]) -> Any:
     names = [value] if isinstance(value, str) else value
-    return {name: True for name in names} if all(isinstance(name, str) for name in names) else value
+    return dict.fromkeys(names, True) if all(isinstance(name, str) for name in names) else value

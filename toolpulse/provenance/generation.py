@@ -1,4 +1,4 @@
-"""Fingerprints of one call to a model, set when its span starts: from what it was given, never from what it returned."""
+"""Fingerprints of a call to a model, set when its span starts: of what it was given, never of what it returned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, AnyStr, Final
 
-from toolpulse.canonical import digest, digest_of, load_exact
+from toolpulse.canonical import digest, digest_of, load_exact, plain
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
+from toolpulse.provenance._schemas import whole_numbers
 from toolpulse.provenance.prompt import typed_parameters
-from toolpulse.provenance.tools import tools_fingerprint, whole_numbers
+from toolpulse.provenance.tools import tools_fingerprint
 
 SCHEMA: Final = 1
 LENGTH: Final = 16
@@ -49,8 +50,8 @@ def generation_fingerprint(
     two; ``fingerprint.tuple`` is of ``prompt.hash``, ``tool.schema_hash``, model, temperature (as text) and
     ``fingerprint.missing_model``, as many of them as there are. Nothing that is passed in is changed.
 
-    Raises ConfigurationError for a temperature, a parameter, a model or a source that cannot be meant, CanonicalError
-    where an input is no JSON.
+    Raises ConfigurationError for a temperature, a model or a source that cannot be meant, SpecError for such a
+    parameter, CanonicalError where an input is no JSON.
     """
     model = _model(model)
     source = _source(model, model_source)
@@ -82,7 +83,7 @@ def content_hashes(
     found[names.TEXT_HASH] = digest_of({"system": system, "user": user}, length=LENGTH, key=key)
     if tools is None or found[names.COVERAGE] != "full":
         return found
-    definitions = whole_numbers(list(tools))
+    definitions = whole_numbers(plain(list(tools)))
     whole = {"system": system, "user": user, "tools": definitions}
     found[names.PROMPT_HASH] = digest_of(whole, length=LENGTH, key=key)
     found[names.TOOLS_HASH] = digest_of(definitions, length=LENGTH, key=key)

@@ -6,6 +6,8 @@ import os
 from types import ModuleType
 from typing import Any, Final
 
+import msgspec
+
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance.readers import console, langfuse, langsmith, logfire, native, openinference, otlp
 from toolpulse.provenance.readers._documents import documents
@@ -35,9 +37,10 @@ def load_trace(path: str | os.PathLike[str], format: str = "auto") -> Trace:  # 
     found = list(documents(path))
     if not found:
         raise InputError(f"{file}: empty: no trace in it")
-    reader = _sniffed(found) if format == "auto" else next(one for one in _READERS if one.NAME == format)
+    reader = _sniffed(found) if format == "auto" else next(one for one in _READERS if format == one.NAME)
     trace: Trace = reader.read(file, found)
-    return trace
+    returned = {one.returned_model for one in trace.generations if one.returned_model}
+    return msgspec.structs.replace(trace, returned_models=tuple(sorted(returned | set(trace.returned_models))))
 
 
 def _sniffed(found: list[tuple[str, Any]]) -> ModuleType:

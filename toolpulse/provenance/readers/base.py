@@ -9,7 +9,8 @@ import msgspec
 from toolpulse.canonical import load_exact
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
-from toolpulse.provenance.generation import content_hashes, read_temperature, tuple_hash
+from toolpulse.provenance._definitions import definitions
+from toolpulse.provenance.generation import content_hashes, coverage, read_temperature, tuple_hash
 from toolpulse.provenance.prompt import typed_parameters
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Manifest | None = None
     generations: tuple[Generation, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    returned_models: tuple[str, ...] = ()
+    """The models that calls are known to have returned; more than one means that they were routed differently."""
     sampled: bool = False
     """Whether it says that it holds a sample only of what happened."""
 
@@ -102,7 +105,7 @@ def generation(
         found[names.MODEL] = model
     try:
         degrees = read_temperature(temperature)
-        hashes = content_hashes(system, user, tools)
+        hashes = content_hashes(system, user, _in_one_form(tools))
     except (ConfigurationError, InputError) as error:
         raise InputError(f"{place}: {error}") from None
     if degrees is not None:
@@ -120,6 +123,20 @@ def generation(
         returned_model=returned_model,
         started=started,
     )
+
+
+def _in_one_form(tools: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Definitions as name, words and parameters, whichever provider's spelling they had; else as they are."""
+    if tools is None or coverage(tools) != "full":
+        return tools
+    try:
+        found = definitions(tools)
+    except InputError:
+        return tools
+    return [
+        {"name": one.name, **one.words, "parameters": one.parameters} | ({"output": one.output} if one.output else {})
+        for one in found
+    ]
 
 
 class IncompleteError(Exception):

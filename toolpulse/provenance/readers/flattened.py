@@ -107,7 +107,7 @@ def _list(value: object) -> list[Any] | None:
 
 
 def unflattened(attributes: Mapping[str, Any], prefix: str) -> tuple[list[dict[str, Any]], bool]:
-    """The list that attributes like ``prefix0.message.role`` make, by number (10 after 9), and whether none is missing."""
+    """The list that attributes like ``prefix0.message.role`` make, by number, and whether none of it is missing."""
     rows: dict[str, Any] = {}
     for name, value in attributes.items():
         if name.startswith(prefix):

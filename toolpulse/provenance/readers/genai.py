@@ -167,7 +167,7 @@ def _coverage(found: Mapping[str, Any]) -> str:
 
 
 def _returned(found: Mapping[str, Any]) -> str | None:
-    """The model that answered. Logfire fills it in from the request where the provider did not say: that tells nothing."""
+    """The model that answered. Where the provider did not say, Logfire writes the requested one: that tells nothing."""
     returned = text_or_none(found.get(names.RETURNED_MODEL))
     by_logfire = any(name.startswith("logfire.") for name in found)
     return None if by_logfire and returned == found.get(names.MODEL) else returned

@@ -23,6 +23,9 @@ from toolpulse.provenance.readers.span import Span, in_order, is_sampled, mappin
 
 NAME: Final = "langfuse"
 
+_NAMES: Final = {"choice.count": "n"}
+"""Parameters that Langfuse calls otherwise."""
+
 
 def sniff(document: object) -> bool:
     """Whether a document may be one of these."""
@@ -30,7 +33,7 @@ def sniff(document: object) -> bool:
 
 
 def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
-    """The trace in a download; the observations in the order in which they started. Raises InputError naming the place."""
+    """The trace in a download, observations in the order in which they started. Raises InputError naming the place."""
     generations: list[Generation] = []
     calls: list[ToolCall] = []
     sampled = False
@@ -92,7 +95,8 @@ def _completed(place: str, found: Generation, observation: dict[str, Any]) -> Ge
         fingerprint |= {names.MODEL: model, names.MISSING_MODEL: "false", names.MODEL_SOURCE: "request"}
         unverified.add("model (Langfuse keeps one; it may be the model that answered)")
     given = structured(observation.get("modelParameters"))
-    known = parameters(place, given if isinstance(given, dict) else {})
+    columns = {_NAMES.get(str(k), str(k)): v for k, v in given.items()} if isinstance(given, dict) else {}
+    known = parameters(place, columns)
     degrees = known.pop("temperature", None)
     if degrees is not None:
         fingerprint.setdefault(names.TEMPERATURE, degrees)

@@ -37,7 +37,9 @@ def sniff(document: object) -> bool:
         return bool(document) and all(map(sniff, document))
     if not isinstance(document, dict):
         return False
-    return isinstance(document.get("run_type"), str) or any(isinstance(document.get(k), list) for k in ("post", "patch"))
+    return isinstance(document.get("run_type"), str) or any(
+        isinstance(document.get(k), list) for k in ("post", "patch")
+    )
 
 
 def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:

@@ -15,7 +15,11 @@ NAME: Final = "logfire"
 def sniff(document: object) -> bool:
     """Whether a document may be one of these: Logfire says on each span which of its kinds it is."""
     some = document if isinstance(document, list) else [document]
-    return any(console.sniff(one) and "logfire.span_type" in (one.get("attributes") or {}) for one in some)
+    return any(isinstance(one, dict) and console.sniff(one) and _is_its_own(one["attributes"]) for one in some)
+
+
+def _is_its_own(attributes: object) -> bool:
+    return isinstance(attributes, dict) and "logfire.span_type" in attributes
 
 
 def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from toolpulse.provenance.manifest import Manifest, manifest_of
 
 from toolpulse._files import named
 from toolpulse.errors import InputError
 from toolpulse.provenance import attributes as names
+from toolpulse.provenance.manifest import Manifest, manifest_of
 from toolpulse.provenance.readers import stamped
 from toolpulse.provenance.readers.base import Generation, ToolCall, Trace, text_or_none
 from toolpulse.provenance.readers.span import Span, is_sampled, mapping
@@ -33,16 +33,20 @@ def sniff(document: object) -> bool:
 def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
     """The trace in a file's lines. Raises InputError naming file and line where one cannot be judged."""
     head: Manifest | None = None
+    run: object = None
     sampled = False
     generations: list[Generation] = []
     calls: list[ToolCall] = []
+    returned: set[str] = set()
     for number, (place, document) in enumerate(documents):
         line = mapping(document, place, "a span")
         sampled = sampled or is_sampled(line)
         if line.get("span_type") == HEAD:
             head = _head(place, line, first=number == 0)
+            run = line.get(names.MANIFEST_ID, head.manifest_id)
             continue
-        _same_run(place, line, head)
+        _same_run(place, line, run)
+        returned |= {model} if (model := text_or_none(line.get(names.NATIVE_RETURNED_MODEL))) else set()
         kind = _kind(place, line)
         if kind == "generation":
             generations.append(stamped.read(Span(place=place, attributes=line), line, coverage="full"))
@@ -54,6 +58,7 @@ def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
         manifest=head,
         generations=tuple(generations),
         tool_calls=tuple(calls),
+        returned_models=tuple(sorted(returned)),
         sampled=sampled,
     )
 
@@ -67,10 +72,10 @@ def _head(place: str, line: dict[str, Any], *, first: bool) -> Manifest:
         raise named(place, error) from None
 
 
-def _same_run(place: str, line: Mapping[str, Any], head: Manifest | None) -> None:
+def _same_run(place: str, line: Mapping[str, Any], run: object) -> None:
     """Every span names the manifest it ran under; one that names another does not belong here."""
     found = line.get(names.MANIFEST_ID)
-    if head is not None and found is not None and found != head.manifest_id:
+    if run is not None and found is not None and found != run:
         raise InputError(f"{place}: {names.MANIFEST_ID} is not that of the first line: this trace mixes runs")
 
 

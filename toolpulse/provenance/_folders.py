@@ -1,0 +1,79 @@
+"""Digests of what lies in folders: the same for the same contents, whatever the order and the times of the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from toolpulse import _files
+from toolpulse.canonical import digest, load_exact, plain
+from toolpulse.errors import InputError
+
+Folder: TypeAlias = str | os.PathLike[str]
+"""The path of a folder, or of a file."""
+
+
+def content(path: Folder) -> str:
+    """The digest of a file's bytes. Raises InputError where it cannot be read."""
+    return digest(_files.read(path))
+
+
+def schemas(tools: Folder | Mapping[str, Any], *, allow_empty: bool) -> dict[str, Any]:
+    """The JSON documents in the ``*.json`` files of a folder by the files' names without it, or those of a mapping.
+
+    Raises InputError naming the file where one is no JSON, and where there are none unless ``allow_empty``.
+    """
+    if isinstance(tools, Mapping):
+        found: dict[str, Any] = plain(dict(tools))
+    else:
+        walked = _walked(Path(tools))
+        found = {path.removesuffix(".json"): _document(file) for path, file in walked if path.endswith(".json")}
+    if not found and not allow_empty:
+        raise InputError(f"{tools if not isinstance(tools, Mapping) else 'tools'}: no tool schema is there")
+    return found
+
+
+def _document(file: Path) -> Any:
+    data = _files.read(file).removeprefix(b"\xef\xbb\xbf")
+    try:
+        return load_exact(data)
+    except InputError as error:
+        raise _files.named(file, error) from None
+
+
+def contents(folder: Folder, *, allow_empty: bool) -> list[list[str]]:
+    """``[path below the folder, digest of the bytes]`` of each file, sorted; hidden files are left out.
+
+    A list and no joined text, so that no name can pass for the contents of another file. Raises InputError where one
+    cannot be read or a link leads out of the folder, and where there are none unless ``allow_empty``.
+    """
+    found = sorted([path, content(file)] for path, file in _walked(Path(folder)))
+    if not found and not allow_empty:
+        raise InputError(f"{os.fspath(folder)}: no file is there")
+    return found
+
+
+def _walked(root: Path) -> Iterator[tuple[str, Path]]:
+    try:
+        real = root.resolve(strict=True)
+        yield from _below(root, real, "", (real,))
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself, before Python 3.13
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(f"{getattr(error, 'filename', None) or root}: {reason}") from None
+
+
+def _below(folder: Path, root: Path, prefix: str, open_: tuple[Path, ...]) -> Iterator[tuple[str, Path]]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        real = entry.resolve(strict=True)
+        if not real.is_relative_to(root):
+            raise InputError(f"{entry}: the link leads out of {root.name}")
+        if not real.is_dir():
+            yield prefix + entry.name, entry
+        elif real in open_:
+            raise InputError(f"{entry}: the link leads back to where it is")
+        else:
+            yield from _below(entry, root, f"{prefix}{entry.name}/", (*open_, real))

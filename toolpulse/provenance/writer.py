@@ -1,0 +1,72 @@
+"""Writing a trace: its run manifest on the first line, and every span with the id of that manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+from toolpulse.canonical import plain
+from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.provenance import attributes as names
+from toolpulse.provenance.manifest import Manifest
+
+MODES: Final = ("x", "w")
+
+
+class TraceWriter:
+    """A trace on its way to a file, JSON lines; a context manager. Each line is written at once and whole.
+
+    By default an existing file is refused with FileExistsError: traces are evidence. ``mode="w"`` replaces it.
+    ``sampled`` says on the first line that not every call is written, so that nobody compares by this trace.
+    Any thread may write.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], manifest: Manifest, *, mode: str = "x", sampled: bool = False
+    ) -> None:
+        if mode not in MODES:
+            raise ConfigurationError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+        self.manifest_id: Final = manifest.manifest_id
+        self._lock = threading.Lock()
+        self._file: IO[bytes] = Path(path).open(f"{mode}b", buffering=0)  # noqa: SIM115 - closed by close
+        head: dict[str, Any] = {"span_type": "run_manifest", **manifest.to_json()}
+        self._put(head | ({"sampled": True} if sampled else {}))
+
+    def write(self, span: Mapping[str, Any]) -> None:
+        """Write a span; what is passed in is not changed.
+
+        Raises InputError where it names another manifest: one trace, one run. CanonicalError where it is no JSON.
+        """
+        found: dict[str, Any] = plain(dict(span))
+        if found.get(names.MANIFEST_ID, self.manifest_id) != self.manifest_id:
+            raise InputError(f"{names.MANIFEST_ID} is that of another run")
+        self._put({**found, names.MANIFEST_ID: self.manifest_id})
+
+    def note_returned(self, model: str, generation_id: str | None = None) -> None:
+        """Write down which model answered a call: an event of its own, for a span is stamped before any answer."""
+        if not isinstance(model, str) or not model.strip():
+            raise ConfigurationError("model must be the name of a model")
+        event = {"kind": "event", "name": "model_returned", names.NATIVE_RETURNED_MODEL: model}
+        self.write(event | ({names.GENERATION_ID: generation_id} if generation_id else {}))
+
+    def _put(self, line: Mapping[str, Any]) -> None:
+        data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            self._file.write(data)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
