@@ -21,7 +21,7 @@ from toolpulse.evidence import WINDOW
 from toolpulse.incident import ACTIVE
 from toolpulse.live import Live
 from toolpulse.stores.base import Snapshot
-from toolpulse.tally import Errors, Tally
+from toolpulse.tally import Errors, Places, Tally, places
 from toolpulse.taught import MOST_SHAPES
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ _MOST_ERROR_TYPES: Final = 64
 _MOST_IN_INBOX: Final = 256
 """Observations that wait to be counted; one more counts them all."""
 
-_Places: TypeAlias = tuple[tuple[str, str], ...]
-"""Where an observation was cut, and by which limit: how much there was in all differs from call to call."""
-
-_Key: TypeAlias = "tuple[Shape, str, _Places, tuple[str, ...]]"
+_Key: TypeAlias = "tuple[Shape, str, Places, tuple[str, ...]]"
 
 
 class _Waiting:
@@ -102,7 +99,7 @@ class Track:
 
     def record(self, seen: Observation, broken: tuple[str, ...] = ()) -> bool:
         """Count one response, with the assertions it broke. True where so many shapes wait that a flush should not."""
-        key = (seen.shape, seen.encoding, _places(seen.truncations), broken)
+        key = (seen.shape, seen.encoding, places(seen.truncations), broken)
         if key in self._waiting and len(self._inbox) < _MOST_IN_INBOX:
             self._inbox.append((key, seen.truncations))
             return False
@@ -211,10 +208,6 @@ class Track:
         self._inbox.clear()
         self._waiting = {}
         self._drained = self._sequence
-
-
-def _places(truncations: tuple[Truncation, ...]) -> _Places:
-    return tuple((cut.path, cut.limit) for cut in truncations) if truncations else ()
 
 
 def iso_time(seconds: float) -> str:

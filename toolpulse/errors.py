@@ -71,3 +71,6 @@ class DriftError(ToolPulseError):
         shown = "; ".join(f"{f.path}: {f.before} -> {f.after}" for f in findings[:3])
         more = f" and {len(findings) - 3} more" if len(findings) > 3 else ""
         super().__init__(f"the response of {tool} changed shape: {shown}{more}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.tool, self.findings)

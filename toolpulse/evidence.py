@@ -32,8 +32,13 @@ def silence(seen: int, total: int, silent: int) -> float:
 
 def improbable(seen: int, total: int, silent: int, parts: int = 1) -> bool:
     """Whether a silence is too long for chance, where ``parts`` are watched. Never without a sighting or a silence."""
-    chances = max(30.0, seen, seen * seen / 100) * max(1, parts)
-    return seen > 0 and silent > 0 and silence(seen, total, silent) < ALPHA / chances
+    if not seen or silent <= 0:
+        return False
+    bound = ALPHA / (max(30.0, seen, seen * seen / 100) * max(1, parts))
+    # one more silence is never less probable than the first was; most questions end here
+    if (max(0, total - seen) + 0.5) / (max(total, seen) + 1) >= bound ** (1 / silent):
+        return False
+    return silence(seen, total, silent) < bound
 
 
 def excess(errors: int, calls: int, recent: int, window: int = WINDOW) -> float:

@@ -175,7 +175,7 @@ class Live:
 
     def _hold(self, key: RowKey, held: Held) -> None:
         if len(self._held) >= MOST_SHAPES:
-            del self._held[min(self._held, key=lambda k: (self._held[k].row.count, k[0].fingerprint))]
+            del self._held[min(self._held, key=lambda k: (self._held[k].row.count, k.shape.fingerprint))]
         self._held[key] = held
 
     def _count(self, held: Held, tally: Tally) -> list[DriftEvent]:
@@ -264,7 +264,7 @@ class Live:
         new = self.taught.settle(extra)
         if new:
             for key in list(self._held):
-                if self.taught.read(key[0]) is not key[0]:
+                if self.taught.read(key.shape) is not key.shape:
                     del self._held[key]
             self.book.forget_below(frozenset(decision.path for decision in new))
         return new
@@ -287,10 +287,10 @@ class Live:
             return
         for key, held in list(self._held.items()):
             if only is None:
-                free = Judgement(key[0], (), self.book.news(held.findings)).teaches
+                free = Judgement(key.shape, (), self.book.news(held.findings)).teaches
             else:
                 free = bool(held.incidents) and held.incidents <= only
-            if free and not key[2]:
+            if free and not key.broken:
                 del self._held[key]
                 self.taught.teach(held.row)
 

@@ -33,7 +33,7 @@ from toolpulse.sinks.base import Sink
 from toolpulse.stores import open_store
 from toolpulse.stores.base import Snapshot, Store
 from toolpulse.stream import StreamRecord
-from toolpulse.tally import RowKey
+from toolpulse.tally import RowKey, places
 from toolpulse.unwrap import unwrap
 from toolpulse.watch import Outcome
 
@@ -349,7 +349,11 @@ class Monitor:
             self.count_error(track, "result")
             return
         hurry = track.record(seen, broken)
-        drift = self._drift(track, (seen.shape, seen.encoding, broken)) if settings.on_drift == "raise" else None
+        drift = (
+            self._drift(track, RowKey(seen.shape, seen.encoding, places(seen.truncations), broken))
+            if settings.on_drift == "raise"
+            else None
+        )
         self._wake(hurry=hurry)
         if drift is not None:
             raise drift

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolpulse._shapes import Array, Map, Object, Shape, is_empty
+from toolpulse._shapes import Array, Map, Object, Scalar, Shape, is_empty
 from toolpulse.diff import Change, Fact, named
 from toolpulse.evidence import WINDOW, excess, improbable
 from toolpulse.maps import shapes_at
@@ -87,9 +87,11 @@ class _Silences:
 
     def _fields(self, place: Place, objects: list[Object], path: Path, *, inside: bool) -> None:
         for name, field in place.fields.items():
-            children = frozenset(o.fields[name] for o in objects if name in o.fields)
+            children = frozenset([o.fields[name] for o in objects if name in o.fields])
             if children:
-                self._place(field, children, (*path, name), inside=inside)
+                # a value that is there has nothing below it to ask for
+                if any(not isinstance(child, Scalar) or child.kind == "null" for child in children):
+                    self._place(field, children, (*path, name), inside=inside)
             else:
                 self._ask(field.sightings, (*path, name), "vanished", named(field.commonest), "missing")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -10,8 +10,23 @@ from toolpulse._shapes import Shape
 from toolpulse.baseline import Row, cut_paths
 from toolpulse.shape import Truncation
 
-RowKey: TypeAlias = tuple[Shape, str, tuple[str, ...]]
-"""Shape, encoding, and the assertions that did not hold."""
+Places: TypeAlias = tuple[tuple[str, str], ...]
+"""Where a walk was cut: path and limit."""
+
+
+class RowKey(NamedTuple):
+    """What makes observations one tally: all that their judgement depends on."""
+
+    shape: Shape
+    encoding: str
+    cut: Places
+    broken: tuple[str, ...]
+    """The assertions that did not hold."""
+
+
+def places(truncations: tuple[Truncation, ...]) -> Places:
+    """Where a walk was cut, without how much was seen."""
+    return tuple((cut.path, cut.limit) for cut in truncations) if truncations else ()
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -36,7 +51,7 @@ class Tally(msgspec.Struct, frozen=True):
     @property
     def key(self) -> RowKey:
         """What makes it a tally of its own."""
-        return (self.shape, self.encoding, self.broken)
+        return RowKey(self.shape, self.encoding, places(self.truncations), self.broken)
 
 
 class Errors(msgspec.Struct, frozen=True):

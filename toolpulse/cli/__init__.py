@@ -14,9 +14,12 @@ from toolpulse.cli._command import Command, parser
 from toolpulse.cli._exit import CommandError, Exit, guarded
 from toolpulse.cli._output import Output
 from toolpulse.cli.demo import DEMO
+from toolpulse.cli.gate import GATE
 from toolpulse.cli.log import LOG
+from toolpulse.cli.manifest import MANIFEST
 from toolpulse.cli.offline import CHECK, LEARN, SHOW
 from toolpulse.cli.prompt import PROMPT
+from toolpulse.cli.stamp import STAMP
 from toolpulse.cli.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
     LOG,
     PROMPT,
     TOOLS,
+    STAMP,
+    GATE,
+    MANIFEST,
 )
 
 
