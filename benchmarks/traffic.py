@@ -278,16 +278,16 @@ def curves(seeds: int, calls: int = 2_000) -> None:
     Such a field can be there ten times running and then be taken for one that always is. ``confirm=k`` waits for k
     observations, which makes it rarer and tells of a real removal k calls after it.
     """
-    print(f"{'field there in':16}" + "".join(f"{f'confirm={k}':>14}" for k in CONFIRM))
+    print(f"{'field there in':16}" + "".join(f"{f'confirm={k}':>16}" for k in CONFIRM))
     for rate in RATES:
         cells = []
         for confirm in CONFIRM:
             scenario = Scenario("", optional(rate, calls))
             counts = [run(scenario, seed, confirm=confirm, plain=False).incidents for seed in range(seeds)]
             cells.append(f"{sum(c > 0 for c in counts) / seeds:.0%}, at most {max(counts)}")
-        print(f"{rate:<16.0%}" + "".join(f"{cell:>14}" for cell in cells))
+        print(f"{rate:<16.0%}" + "".join(f"{cell:>16}" for cell in cells))
     delays = [run(Scenario("", required_removed, 1_000), 0, confirm=k, plain=False).delay for k in CONFIRM]
-    print(f"{'delay, removed':16}" + "".join(f"{f'{d} calls':>14}" for d in delays))
+    print(f"{'delay, removed':16}" + "".join(f"{f'{d} calls':>16}" for d in delays))
 
 
 def main(argv: list[str] | None = None) -> int:

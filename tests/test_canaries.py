@@ -65,7 +65,7 @@ def test_no_value_and_no_map_key_is_kept_told_or_logged(name, tmp_path, heard):
             del response
         assert monitor.flush()
         assert monitor.health().tools["t"].calls == 40
-        store = monitor._store
+        store = monitor._engine._store
         snapshots = [store.load(tool, key) for tool, key in store.tools()]
         assert_no_canary(monitor.events, monitor.health(), monitor.incidents(), snapshots, store)
         assert_no_canary(pickle.dumps(snapshots), msgspec.json.encode(monitor.events), monitor)

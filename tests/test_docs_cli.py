@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from toolpulse.cli import COMMANDS, main
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
+EXAMPLES = DOCS.parents[1] / "examples" / "provenance"
 SESSION = re.compile(r"(<!-- session -->\n```console\n)(.*?)(```\n<!-- /session -->)", re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:toolpulse|echo) .*)$", re.MULTILINE)
 REWRITE = "TOOLPULSE_REWRITE_DOCS"
@@ -39,7 +41,8 @@ def _ran(commands: list[str], capsys) -> str:
 
 @pytest.fixture
 def again(tmp_path, monkeypatch, capsys) -> str:
-    """The docs with every session run again, one after the other in an empty folder."""
+    """The docs with every session run again, one after the other in a folder with the example's files."""
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
     for name in ("NO_COLOR", "FORCE_COLOR", "TOOLPULSE_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")

@@ -18,6 +18,7 @@ FLOORS = (
     "_probe",
     "watch provenance config",
     "_wrappers _toolobjects",
+    "_engine",
     "_track _outbox _worker _keys _settings _switch stream",
     "sinks stores",
     "live",

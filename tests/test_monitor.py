@@ -471,7 +471,7 @@ def test_a_tool_at_the_end_of_the_stack_keeps_its_result():
 def test_waiting_memory_is_bounded_by_shapes_not_by_calls(total):
     """While a worker is stuck, a flood of new shapes must neither fill the memory nor lose the count."""
     monitor = Monitor(sinks=(), flush_interval=1000.0)
-    monitor._worker.stop()  # nothing is judged
+    monitor._engine.worker.stop()  # nothing is judged
     track = monitor.track("t", "", monitor._default)
     for n in range(total):
         monitor.observe("t", {f"field_{n % 7}_{n:x}z": 1})
@@ -583,7 +583,7 @@ def test_configure_replaces_the_monitor_for_tools_watched_before():
         third = toolpulse.configure(background=False, sinks=())
         tool()
         assert third.health().tools["t"].calls == 1
-        assert second._closed
+        assert second._engine._closed
 
 
 def test_a_method_s_owner_and_partial_are_watched_by_each_monitor_once():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolpulse._shapes import Object, Shape
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from toolpulse.consumer import Consumer
     from toolpulse.profile import Place
     from toolpulse.taught import Taught
+
+HINT: Final = "responses without a common field: key= keeps variants of a call apart"
 
 _MOST_NAMED = 3
 
@@ -23,13 +25,19 @@ def describe(taught: Taught, observations: int, consumers: Iterable[Consumer]) -
     if taught.maps_learned:
         text += f", {len(taught.maps_learned)} of them maps by how their keys come and go"
     if _disjoint(row.shape for row in taught.rows):
-        text += "; responses without a common field: key= keeps variants of a call apart"
+        text += f"; {HINT}"
     for consumer in consumers:
         wrong = consumer.disagreements(taught.profile)
         if wrong:
             places = "one place" if len(wrong) == 1 else f"{len(wrong)} places"
             text += f"; what {consumer.name} expects is wrong in {places}: {'; '.join(wrong[:_MOST_NAMED])}"
     return text
+
+
+def is_variant(taught: Taught, shape: Shape) -> bool:
+    """Whether a response has no top-level field that any before it had: another kind of response altogether."""
+    known = taught.profile.root.fields
+    return isinstance(shape, Object) and bool(shape.names and known) and known.keys().isdisjoint(shape.names)
 
 
 def _counts(place: Place) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from toolpulse.diff import WARM, Change, find
 from toolpulse.events import DriftEvent, drift_event, note
 from toolpulse.incident import EMPTINESS, Action, Book, Decision, Incident
 from toolpulse.judge import Judgement, judge
-from toolpulse.learned import describe
+from toolpulse.learned import HINT, describe, is_variant
 from toolpulse.maps import MapDecision
 from toolpulse.paths import parse_path
 from toolpulse.profile import Profile
@@ -233,7 +233,7 @@ class Live:
         return [self._event(incident, time=errors.time) for incident in told if incident is not None]
 
     def _event(self, incident: Incident, tally: Tally | None = None, time: str = "") -> DriftEvent:
-        return drift_event(
+        event = drift_event(
             incident,
             time=tally.time if tally else time,
             ordinal=max(tally.last if tally else 0, self.observations),
@@ -242,6 +242,9 @@ class Live:
             encoding=tally.encoding if tally else "native",
             coverage=map(str, tally.truncations if tally else ()),
         )
+        if tally and incident.status == "open" and self.sealed is None and is_variant(self.taught, tally.shape):
+            return msgspec.structs.replace(event, summary=f"{event.summary}; {HINT}")
+        return event
 
     def _judge(self, tally: Tally) -> Judgement:
         return judge(

@@ -6,44 +6,37 @@ sink has a thread of its own. What goes wrong while observing is swallowed, coun
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from toolpulse import _settings
+from toolpulse._engine import PATIENCE, Engine, let_go
 from toolpulse._guard import Guard
 from toolpulse._keys import MOST_KEYS, OTHER_KEY, as_text
-from toolpulse._outbox import Outbox, Pause
+from toolpulse._outbox import Outbox
 from toolpulse._settings import OnDrift, Settings
 from toolpulse._switch import switch
-from toolpulse._track import Health, Track, iso_time, tool_health
-from toolpulse._worker import Turn, Worker, look_after
+from toolpulse._track import Health, Track, tool_health
+from toolpulse._worker import look_after
 from toolpulse.baseline import Baseline
 from toolpulse.consumer import DEFAULT, Consumer
-from toolpulse.errors import ConfigurationError, DriftError, ToolPulseError
+from toolpulse.errors import DriftError
 from toolpulse.events import DriftEvent
-from toolpulse.incident import ACTIVE, Action, Decision, Incident
+from toolpulse.incident import Decision, Incident
 from toolpulse.live import Live
-from toolpulse.risk import Risk
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation
 from toolpulse.sinks.base import Sink
 from toolpulse.stores import open_store
-from toolpulse.stores.base import Snapshot, Store
+from toolpulse.stores.base import Store
 from toolpulse.stream import StreamRecord
 from toolpulse.tally import RowKey, places
 from toolpulse.unwrap import unwrap
 from toolpulse.watch import Outcome
 
 T = TypeVar("T")
-
-_PATIENCE: Final = 10.0
-"""Seconds ``flush`` and ``close`` wait for what is under way, and for sinks."""
-
-_FORK_PATIENCE: Final = 1.0
-"""Seconds a fork waits for a judgement that is under way; it takes no I/O."""
 
 
 class Monitor:
@@ -86,26 +79,13 @@ class Monitor:
         self._on_drift = _settings.check_on_drift(on_drift)
         self._default = self.settings_for({})
         interval = _settings.check_interval(flush_interval)
-        self._worker = (
-            Worker(self._work, interval, self._start_sending) if _settings.check_background(background) else None
-        )
-        self._tracks: dict[tuple[str, str], Track] = {}
+        background = _settings.check_background(background)
+        opened = open_store(store) if isinstance(store, str) else store
+        self._engine = Engine(opened, self._guard, self._outboxes, interval if background else None)
+        self._tracks = self._engine.tracks
         self._keys: Counter[str] = Counter()
-        self._callbacks: dict[int, Outbox] = {}
-        self._unsaved: set[tuple[str, str]] = set()
-        self._store_pause = Pause()
-        self._closed = False
-        self._locks()
-        self._store = open_store(store) if isinstance(store, str) else store
-        weakref.finalize(self, _let_go, self._worker, self._outboxes, self._callbacks).atexit = False
-        look_after(self)
-
-    def _locks(self) -> None:
-        """Always taken in this order: storing, judging."""
-        self._making = threading.RLock()
-        self._storing = Turn()
-        self._judging = Turn()
-        self._forking = False
+        weakref.finalize(self, let_go, *self._engine.threads).atexit = False
+        look_after(self._engine)
 
     def _outboxes_of(self, sinks: Sequence[Sink]) -> tuple[Outbox, ...]:
         kinds = [type(sink).__name__ for sink in sinks]
@@ -171,91 +151,31 @@ class Monitor:
         What was held for it teaches now. Gives the decisions taken, none where they were taken before. Raises
         ConfigurationError for a target or a path that is not there.
         """
-        return self._decide("accept", target, paths, reason, who)
+        return self._engine.decide("accept", target, paths, reason, who)
 
     def reject(self, target: str, *paths: str, reason: str = "", who: str = "") -> tuple[Decision, ...]:
         """Keep an incident out of the baseline for good: it is a break. As ``accept`` otherwise."""
-        return self._decide("reject", target, paths, reason, who)
+        return self._engine.decide("reject", target, paths, reason, who)
 
     def ignore(self, target: str, *paths: str, reason: str = "", who: str = "") -> tuple[Decision, ...]:
         """Mute an incident: it is counted, does not teach, and is told of no more. As ``accept`` otherwise."""
-        return self._decide("ignore", target, paths, reason, who)
+        return self._engine.decide("ignore", target, paths, reason, who)
 
-    def _decide(
-        self, action: Action, target: str, paths: tuple[str, ...], reason: str, who: str
-    ) -> tuple[Decision, ...]:
-        self.flush()
-        if not self._judging.take(_PATIENCE):
-            raise ToolPulseError(f"cannot {action} {target}: the monitor is busy")
-        try:
-            found = self._targets(target)
-            if paths and len(found) > 1:
-                raise ConfigurationError(f"{target} has {len(found)} incidents; paths pick changes of one, by its id")
-            taken: list[Decision] = []
-            for track, name in found:
-                taken += self._decided(track, action, name, paths, reason, who)
-        finally:
-            self._judging.give()
-        self.flush()
-        return tuple(taken)
-
-    def _decided(
-        self, track: Track, action: Action, name: str, paths: tuple[str, ...], reason: str, who: str
-    ) -> list[Decision]:
-        book = track.live.book
-        known = set(book.decisions)
-        event = track.live.decide(action, name, paths, reason=reason, who=who, time=iso_time(time.time()))
-        self._unsaved.add((track.live.tool, track.live.key))
-        if event is not None:
-            self._tell(track, event)
-        return [decision for key, decision in book.decisions.items() if key not in known]
-
-    def _targets(self, target: str) -> list[tuple[Track, str]]:
-        tracks = list(self._tracks.values())
-        named = [(track, target) for track in tracks if target in track.live.book.incidents]
-        of_tool = [
-            (track, incident.id)
-            for track in tracks
-            if track.live.tool == target
-            for incident in track.live.book.incidents.values()
-            if incident.status in ACTIVE | {"resolved"} and incident.risk.is_news
-        ]
-        if not named and not any(track.live.tool == target for track in tracks):
-            raise ConfigurationError(f"{target!r} is neither an incident nor a tool that was watched")
-        return named or of_tool
-
-    def flush(self, timeout: float = _PATIENCE) -> bool:
+    def flush(self, timeout: float = PATIENCE) -> bool:
         """Judge what waits in this thread, save it, and have it sent; gives up after ``timeout`` seconds.
 
         False where something still waits: the store or a sink failed, or was too slow.
         """
-        deadline = time.monotonic() + timeout
-        self._work(timeout, now=True)
-        return self._send(deadline) and not self._waits()
+        return self._engine.flush(timeout)
 
-    def close(self, timeout: float = _PATIENCE) -> None:
+    def close(self, timeout: float = PATIENCE) -> None:
         """Flush, end the worker, close sinks and store; leaves behind what does not come back in ``timeout`` seconds.
 
         What is observed later is counted, and waits for a flush.
         """
         deadline = time.monotonic() + timeout
-        self.flush(timeout)
-        if self._closed:
-            return
-        self._closed = True
-        if self._worker is not None:
-            self._worker.stop()
-        outboxes = self._senders()
-        for outbox in outboxes:
-            outbox.close()
-        for outbox in outboxes:
-            outbox.join(deadline - time.monotonic())
-        if self._storing.take(deadline - time.monotonic()):
-            try:
-                with self._guard("closing the store"):
-                    self._store.close()
-            finally:
-                self._storing.give()
+        self._engine.flush(timeout)
+        self._engine.close(deadline)
 
     def __enter__(self) -> Self:
         return self
@@ -274,9 +194,9 @@ class Monitor:
             tools={tool: tool_health(of_tool) for tool, of_tool in by_tool.items()},
             swallowed=sum(swallowed.values()),
             swallowed_by=swallowed,
-            store="retrying" if self._store_pause.failures else "ok",
+            store=self._engine.store_state,
             waiting=sum(track.waiting for _, track in tracks),
-            sinks={outbox.name: outbox.state for outbox in self._senders()},
+            sinks={outbox.name: outbox.state for outbox in self._engine.senders()},
         )
 
     def settings_for(self, options: Mapping[str, Any], function: Any = None) -> Settings:
@@ -289,7 +209,7 @@ class Monitor:
         return track if track is not None else self._new_track(tool, key, settings)
 
     def _new_track(self, tool: str, key: str, settings: Settings) -> Track:
-        with self._making:
+        with self._engine.making:
             if (tool, key) not in self._tracks and key and self._keys[tool] >= MOST_KEYS:
                 key = OTHER_KEY
             track = self._tracks.get((tool, key))
@@ -319,13 +239,13 @@ class Monitor:
     def _callback(self, tool: str, on_drift: OnDrift) -> Outbox | None:
         if isinstance(on_drift, str):
             return None
-        outbox = self._callbacks.get(id(on_drift))
+        outbox = self._engine.callbacks.get(id(on_drift))
         if outbox is None:
             name = "on_drift" if on_drift is self._on_drift else f"on_drift of {tool}"
             # one attempt an event: it is the application's code, and an error in it will not go away
             outbox = Outbox(name, _Callback(on_drift), self._guard, retries=False)
-            self._callbacks[id(on_drift)] = outbox
-            if self._worker is not None:
+            self._engine.callbacks[id(on_drift)] = outbox
+            if self._engine.worker is not None:
                 outbox.start()
         return outbox
 
@@ -350,20 +270,13 @@ class Monitor:
             return
         hurry = track.record(seen, broken)
         drift = (
-            self._drift(track, RowKey(seen.shape, seen.encoding, places(seen.truncations), broken))
+            self._engine.drift(track, RowKey(seen.shape, seen.encoding, places(seen.truncations), broken))
             if settings.on_drift == "raise"
             else None
         )
-        self._wake(hurry=hurry)
+        self._engine.wake(hurry=hurry)
         if drift is not None:
             raise drift
-
-    def _wake(self, *, hurry: bool = False) -> None:
-        if self._worker is not None:
-            self._worker.wake(hurry=hurry)
-            return
-        self._work()
-        self._send(time.monotonic())
 
     def stream(self, track: Track, settings: Settings) -> StreamRecord:
         """The record of one stream; give it to ``end_stream``."""
@@ -385,164 +298,11 @@ class Monitor:
     def count_error(self, track: Track, kind: str) -> None:
         """Count a call that failed, by the type of its exception."""
         track.record_error(kind)
-        self._wake()
+        self._engine.wake()
 
     def failed(self, place: str, error: Exception) -> None:
         """Count something that went wrong while observing, and log the first of its kind."""
         self._guard.failed(place, error)
-
-    def _drift(self, track: Track, key: RowKey) -> DriftError | None:
-        """Judge in the caller's thread; the error to raise, if any."""
-        if not track.loaded:
-            self._load([track], _PATIENCE, now=False)
-        self._judge([track], _PATIENCE)
-        book = track.live.book
-        found = [finding for finding in track.live.findings_of(key) if finding.risk is Risk.HIGH]
-        # what waits to be confirmed, or was muted, stops nobody
-        incidents = [book.incidents.get(name) for name in book.of(found)]
-        told = {incident.id for incident in incidents if incident and incident.status not in {"pending", "ignored"}}
-        high = tuple(finding for finding in found if book.of((finding,)) & told)
-        return DriftError(track.live.tool, high) if high else None
-
-    def _work(self, timeout: float = _PATIENCE, *, now: bool = False) -> None:
-        """Load, judge and save what is due; the worker's task. ``now``: however recent the store's last failure."""
-        deadline = time.monotonic() + timeout
-        tracks = list(self._tracks.values())
-        self._load([track for track in tracks if not track.loaded], timeout, now=now)
-        self._judge(tracks, deadline - time.monotonic())
-        self._save(deadline - time.monotonic(), now=now)
-        if self._worker is not None:
-            for outbox in self._senders():
-                if not outbox.threaded:
-                    outbox.send(0)
-            if self._waits():
-                self._worker.wake()
-
-    def _waits(self) -> bool:
-        return bool(self._unsaved) or any(track.due for track in self._tracks.copy().values())
-
-    def _load(self, tracks: Sequence[Track], timeout: float, *, now: bool) -> None:
-        """Ask the store what it knows of tracks seen for the first time."""
-        if not tracks or not (now or self._store_pause.left <= 0) or not self._storing.take(timeout):
-            return
-        try:
-            for track in tracks:
-                if track.loaded:
-                    continue
-                known = self._store.load(track.live.tool, track.live.key)
-                self._store_pause.worked()
-                if self._judging.take(_PATIENCE):
-                    try:
-                        track.restore(known)
-                    finally:
-                        self._judging.give()
-        except Exception as error:  # noqa: BLE001 - what waits is kept, and this is tried again
-            self._store_failed("loading from the store", error)
-        finally:
-            self._storing.give()
-
-    def _judge(self, tracks: Sequence[Track], timeout: float) -> None:
-        if not any(track.due and track.loaded for track in tracks) or not self._judging.take(timeout):
-            return
-        try:
-            for track in tracks:
-                if track.due and track.loaded:
-                    self._unsaved.add((track.live.tool, track.live.key))
-                    with self._guard("judging"):
-                        for event in track.judge():
-                            self._tell(track, event)
-        finally:
-            self._judging.give()
-
-    def _tell(self, track: Track, event: DriftEvent) -> None:
-        for outbox in self._outboxes:
-            outbox.put(event)
-        if track.callback is not None and event.status != "learned":
-            track.callback(event)
-
-    def _save(self, timeout: float, *, now: bool) -> None:
-        if not self._unsaved or not (now or self._store_pause.left <= 0) or not self._storing.take(timeout):
-            return
-        try:
-            while (taken := self._next_unsaved()) is not None:
-                tool, key, snapshot = taken
-                try:
-                    self._store.save(tool, key, snapshot)
-                except Exception as error:  # noqa: BLE001 - kept, and tried again
-                    self._unsaved.add((tool, key))
-                    self._store_failed("saving to the store", error)
-                    return
-                except BaseException:
-                    self._unsaved.add((tool, key))
-                    raise
-                self._store_pause.worked()
-        finally:
-            self._storing.give()
-
-    def _next_unsaved(self) -> tuple[str, str, Snapshot] | None:
-        if not self._judging.take(_PATIENCE):
-            return None
-        try:
-            if not self._unsaved:
-                return None
-            tool, key = self._unsaved.pop()
-            return tool, key, self._tracks[tool, key].snapshot()
-        finally:
-            self._judging.give()
-
-    def _store_failed(self, place: str, error: Exception) -> None:
-        self._store_pause.failed()
-        self._guard.failed(place, error)
-
-    def _senders(self) -> tuple[Outbox, ...]:
-        return (*self._outboxes, *self._callbacks.copy().values())
-
-    def _start_sending(self) -> None:
-        for outbox in self._senders():
-            outbox.start()
-
-    def _send(self, deadline: float) -> bool:
-        """Have all events sent; False where some are left."""
-        sent = [outbox.send(deadline - time.monotonic()) for outbox in self._senders()]
-        return all(sent)
-
-    def flush_at_exit(self, timeout: float) -> None:
-        """Flush by the worker, so that a store or a sink that hangs is left behind."""
-        deadline = time.monotonic() + timeout
-        if self._worker is None or self._worker.flush(timeout) is None:
-            self._work(timeout, now=True)
-        self._send(deadline)
-
-    def before_fork(self) -> None:
-        """Let no child be born in the middle of a judgement."""
-        self._forking = self._judging.take(_FORK_PATIENCE)
-
-    def after_fork_in_parent(self) -> None:
-        """Go on judging."""
-        if self._forking:
-            self._forking = False
-            self._judging.give()
-
-    def after_fork(self) -> None:
-        """In a child: threads are gone, locks may be held by nobody, and what waits is the parent's to flush."""
-        self._locks()
-        self._unsaved.clear()
-        self._store_pause = Pause()
-        self._guard.after_fork()
-        for outbox in self._senders():
-            outbox.after_fork()
-        for track in self._tracks.values():
-            track.after_fork()
-        if self._worker is not None:
-            self._worker.after_fork()
-
-
-def _let_go(worker: Worker | None, outboxes: tuple[Outbox, ...], callbacks: dict[int, Outbox]) -> None:
-    """End the threads of a monitor that is gone."""
-    if worker is not None:
-        worker.stop()
-    for outbox in (*outboxes, *callbacks.values()):
-        outbox.stop()
 
 
 class _Own:

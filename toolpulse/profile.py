@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from toolpulse._shapes import Object, Shape
+from toolpulse._shapes import Array, Map, Object, Scalar, Shape
 from toolpulse.paths import ITEMS, ROOT, VALUES, Path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Container, Iterable
 
 CONTAINERS: Final = frozenset({"object", "array", "map"})
 
@@ -35,11 +35,15 @@ class Sightings:
 
     def add(self, other: Sightings) -> None:
         """Count ``other`` in."""
-        if not other.count:
+        count, first, last = other.count, other.first, other.last
+        if not count:
             return
-        self.first = min(self.first, other.first) if self.count else other.first
-        self.last = max(self.last, other.last)
-        self.count += other.count
+        # the most called lines of all; comparing is several times as fast as min and max
+        if first < self.first or not self.count:
+            self.first = first
+        if last > self.last:
+            self.last = last
+        self.count += count
 
     def plain(self) -> tuple[int, int, int]:
         """Count, first and last ordinal."""
@@ -80,6 +84,24 @@ class Place:
         self.items: Place | None = None
         self.values: Place | None = None
         self.pairs: set[tuple[str, str]] = set()
+
+    def show(self, kind: str, row: Sightings) -> None:
+        """Count observations that show one kind here."""
+        self.seen.add(row)
+        seen = self.kinds.get(kind)
+        if seen is None:
+            seen = self.kinds[kind] = Sightings()
+        seen.add(row)
+        if kind not in _VALUELESS:
+            self.valued.add(row)
+
+    def show_all(self, kinds: Collection[str], row: Sightings) -> None:
+        """Count observations that show several kinds here."""
+        self.seen.add(row)
+        for kind in kinds:
+            self.kinds.setdefault(kind, Sightings()).add(row)
+        if not _VALUELESS.issuperset(kinds):
+            self.valued.add(row)
 
     @property
     def known(self) -> frozenset[str]:
@@ -155,7 +177,7 @@ class Profile:
         if shape.kind in CONTAINERS:
             self.encodings.setdefault(encoding, Sightings()).add(seen)
         row = _Fold(seen, cuts)
-        row.place(self.root, frozenset((shape,)), ROOT)
+        row.place(self.root, shape, ROOT)
         self.has_maps = self.has_maps or row.has_maps
 
     def with_maps(self, paths: Iterable[Path]) -> Profile:
@@ -177,7 +199,7 @@ class Profile:
 
 
 class _Fold:
-    """One row on its way into a profile."""
+    """One row on its way into a profile. Nearly every place shows one shape, most of them a value: those go first."""
 
     __slots__ = ("cuts", "has_maps", "row")
 
@@ -186,26 +208,41 @@ class _Fold:
         self.cuts = cuts
         self.has_maps = False
 
-    def place(self, place: Place, shapes: Iterable[Shape], path: Path) -> None:
-        place.seen.add(self.row)
+    def place(self, place: Place, shape: Shape, path: Path) -> None:
+        """Count the one shape of a place."""
+        place.show(shape.kind, self.row)
+        if isinstance(shape, Object):
+            self._record(place, shape, path)
+        elif isinstance(shape, Array):
+            self._items(place, shape.elements, path)
+        elif isinstance(shape, Map):
+            self._values(place, shape.values, path)
+
+    def _places(self, place: Place, shapes: frozenset[Shape], path: Path) -> None:
+        """Count the shapes of a place inside arrays and maps, where it may have several."""
+        if len(shapes) == 1:
+            for shape in shapes:
+                self.place(place, shape, path)
+            return
         by_kind: dict[str, list[Any]] = {}
         for shape in shapes:
             by_kind.setdefault(shape.kind, []).append(shape)
-        for kind in by_kind:
-            place.kinds.setdefault(kind, Sightings()).add(self.row)
-        if by_kind.keys() - _VALUELESS:
-            place.valued.add(self.row)
+        place.show_all(by_kind, self.row)
         if "object" in by_kind:
-            self._objects(place, by_kind["object"], path)
+            self._records(place, by_kind["object"], path)
         if "array" in by_kind:
-            place.items = place.items or Place()
-            self._members(
-                place, place.items, frozenset().union(*(a.elements for a in by_kind["array"])), (*path, ITEMS)
-            )
+            self._items(place, frozenset().union(*(array.elements for array in by_kind["array"])), path)
         if "map" in by_kind:
-            self.has_maps = True
-            place.values = place.values or Place()
-            self._members(place, place.values, frozenset().union(*(m.values for m in by_kind["map"])), (*path, VALUES))
+            self._values(place, frozenset().union(*(found.values for found in by_kind["map"])), path)
+
+    def _items(self, place: Place, elements: frozenset[Shape], path: Path) -> None:
+        place.items = place.items or Place()
+        self._members(place, place.items, elements, (*path, ITEMS))
+
+    def _values(self, place: Place, values: frozenset[Shape], path: Path) -> None:
+        self.has_maps = True
+        place.values = place.values or Place()
+        self._members(place, place.values, values, (*path, VALUES))
 
     def _members(self, place: Place, members: Place, shapes: frozenset[Shape], path: Path) -> None:
         if path in self.cuts or path[:-1] in self.cuts:
@@ -217,34 +254,52 @@ class _Fold:
         for shape in shapes:
             if isinstance(shape, Object):
                 members.pairs.update(_pairs(shape, members))
-        self.place(members, shapes, path)
+        self._places(members, shapes, path)
 
-    def _objects(self, place: Place, objects: list[Object], path: Path) -> None:
-        before = place.whole
-        place.objects.add(self.row)
-        (place.filled if any(shape.names for shape in objects) else place.empty).add(self.row)
-        gathered: dict[str, set[Shape]] = {}
-        holders: dict[str, int] = {}
-        for shape in objects:
-            for name, child in shape.fields.items():
-                gathered.setdefault(name, set()).add(child)
-                holders[name] = holders.get(name, 0) + 1
+    def _record(self, place: Place, record: Object, path: Path) -> None:
+        row, fields, before = self.row, place.fields, place.whole
+        place.objects.add(row)
+        (place.filled if record.names else place.empty).add(row)
+        for name, child in record.fields.items():
+            field = fields.get(name)
+            if field is None:
+                field = fields[name] = Place(lacking=before)
+            field.always.add(row)
+            if type(child) is Scalar:
+                field.show(child.kind, row)
+            else:
+                self.place(field, child, (*path, name))
+        self._lacked(place, record.fields, path)
+
+    def _records(self, place: Place, records: list[Object], path: Path) -> None:
+        row, before = self.row, place.whole
+        place.objects.add(row)
+        (place.filled if any(record.names for record in records) else place.empty).add(row)
+        gathered: dict[str, list[Shape]] = {}
+        for record in records:
+            for name, child in record.fields.items():
+                gathered.setdefault(name, []).append(child)
         for name, children in gathered.items():
             field = place.fields.get(name)
             if field is None:
                 field = place.fields[name] = Place(lacking=before)
-            if holders[name] == len(objects):
-                field.always.add(self.row)
+            if len(children) == len(records):
+                field.always.add(row)
             else:
-                field.partly.add(self.row)
-                field.lacking = max(field.lacking, self.row.last)
-            self.place(field, children, (*path, name))
+                field.partly.add(row)
+                field.lacking = max(field.lacking, row.last)
+            self._places(field, frozenset(children), (*path, name))
+        self._lacked(place, gathered, path)
+
+    def _lacked(self, place: Place, found: Container[str], path: Path) -> None:
+        """Note for each field not found that a record lacked it, unless that was cut and may have had it."""
         if path in self.cuts:
             return
-        place.whole = max(place.whole, self.row.last)
+        last = self.row.last
+        place.whole = max(place.whole, last)
         for name, field in place.fields.items():
-            if name not in gathered:
-                field.lacking = max(field.lacking, self.row.last)
+            if last > field.lacking and name not in found:
+                field.lacking = last
 
 
 def _pairs(shape: Object, members: Place) -> Iterable[tuple[str, str]]:

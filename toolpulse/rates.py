@@ -30,8 +30,8 @@ def parts(place: Place, *, inside: bool = False) -> int:
 def silences(profile: Profile, newest: Shape, *, now: int, floor: int, among: int) -> tuple[Change, ...]:
     """The parts that the newest observation lacks and that have been away improbably long.
 
-    ``among`` is how many parts of the profile come and go, ``now`` the newest ordinal, ``floor`` the ordinal of the last
-    observation that did not teach: no silence is counted before it, for what that one lacked is told elsewhere.
+    ``among`` is how many parts of the profile come and go, ``now`` the newest ordinal. ``floor`` is the ordinal of the
+    last observation that did not teach: no silence is counted before it, for what that one lacked is told elsewhere.
     """
     return _Silences(now, floor, among).root(profile.root, newest)
 

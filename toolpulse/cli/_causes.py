@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from toolpulse.cli._text import safe
+from toolpulse.cli._text import plural, safe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.text import Text
 
-    from toolpulse.verdicts import Ruling
+    from toolpulse.verdicts import Cause, Ruling
+
+_MOST: Final = 4
+"""Places that are listed for one reason."""
 
 
-def report(head: str, ruling: Ruling, advice: list[str]) -> list[Text | str]:
-    """The lines of a report: ``head`` in front, below it the causes, the changes, what is unverified, the advice."""
+def report(head: str, ruling: Ruling, advice: Sequence[str], *, values: bool) -> list[Text | str]:
+    """The lines of a report: ``head`` in front, below it the reasons, with ``values`` the changes, what is unverified,
+    and the advice. The same reason at several places is told once.
+    """
     from rich.text import Text
 
     from toolpulse.cli._render import columns
 
-    causes = [[Text(safe(text)) for text in (c.reason, c.where, ", ".join(c.names))] for c in ruling.causes]
     changes = [
-        [Text(safe(text)) for text in (c.where, f"{c.before} -> {c.after}", c.evidence)]
-        for c in ruling.changes
-        if hasattr(c, "where")
+        [Text(safe(text)) for text in (change.where, f"{change.before} -> {change.after}")]
+        for change in ruling.changes
+        if values and hasattr(change, "where")
     ]
     return [
         Text(safe(head), "bold"),
-        *columns([[cell for cell in row if cell.plain] for row in causes], "  "),
+        *columns([[Text(safe(cell)) for cell in row] for row in _rows(ruling.causes)], "  "),
         *columns(changes, "    "),
         *([f"  unverified: {', '.join(ruling.unverified)}"] if ruling.unverified else []),
         *(f"  {line}" for line in advice),
     ]
+
+
+def _rows(causes: Sequence[Cause]) -> list[list[str]]:
+    places: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for cause in causes:
+        places.setdefault((cause.reason, cause.names), []).append(cause.where)
+    return [
+        [cell for cell in (reason, ", ".join(names), _places([at for at in found if at])) if cell]
+        for (reason, names), found in places.items()
+    ]
+
+
+def _places(found: Sequence[str]) -> str:
+    more = len(found) - _MOST
+    return ", ".join(found[:_MOST]) + (f" and {plural(more, 'more pair')}" if more > 0 else "")

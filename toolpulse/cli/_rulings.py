@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from toolpulse.cli._exit import Exit, complain
+from toolpulse.cli._exit import complain
 from toolpulse.cli._output import Output
 from toolpulse.cli._text import safe, safe_json
 from toolpulse.consumer import Finding
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from toolpulse.diff import Change
     from toolpulse.verdicts import Ruling
 
-_HEADS: Final = {Exit.OK: "SAME", Exit.DIFFERENT: "CHANGED", Exit.INCOMPARABLE: "INCOMPARABLE"}
+_HEADS: Final = dict.fromkeys(("removed", "contract", "added", "description", "reordered"), "CHANGED") | dict.fromkeys(
+    ("first", "new"), "RECORDED"
+)
+"""The word in front where it is not the ruling's own."""
 
 
 def tell(ruling: Ruling, *, as_json: bool, code: int | None = None, more: Mapping[str, Any] | None = None) -> int:
@@ -52,7 +55,7 @@ def lines(ruling: Ruling) -> list[Text | str]:
 
     from toolpulse.cli._render import columns
 
-    head = Text(_HEADS.get(ruling.code, ruling.primary.upper().replace("_", " ")), "bold")
+    head = Text(_HEADS.get(ruling.primary, ruling.primary.upper().replace("_", " ")), "bold")
     rows = [_row(change) for change in ruling.changes]
     return [*columns([[head, Text(safe(ruling.message))]]), *columns(rows, "  ")]
 
@@ -67,6 +70,6 @@ def _row(change: Change | Finding) -> list[Text]:
     return [
         *([risk_text(change.risk)] if isinstance(change, Finding) else []),
         Text(safe(path)),
-        Text(safe(f"{change.before} -> {change.after}")),
+        Text(safe(change.before if change.before == change.after else f"{change.before} -> {change.after}")),
         Text(safe(because(change)), "dim" if judged else ""),
     ]

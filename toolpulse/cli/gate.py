@@ -12,7 +12,7 @@ from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
 from toolpulse.cli._text import plural
-from toolpulse.provenance.gate import ALIGNMENTS, SET_UP, alignment, attribution, gate
+from toolpulse.provenance.gate import ALIGNMENTS, alignment, attribution, gate, refusal
 from toolpulse.provenance.readers import FORMATS, load_trace
 from toolpulse.verdicts import Code, Ruling
 
@@ -30,16 +30,17 @@ def _gate(args: argparse.Namespace) -> int:
         from toolpulse.cli._render import Printer
 
         counts = f"{len(one.generations)} and {plural(len(other.generations), 'generation')}"
-        head = f"{_HEADS[ruling.code]}  {ruling.primary}  {counts}, alignment: {how}"
-        Printer(Output()).lines(report(head, ruling, _advice(ruling, how, cause)))
+        word = "" if ruling.code is Code.OK else f"  {ruling.primary}"
+        head = f"{_HEADS[ruling.code]}{word}  {counts}, alignment: {how}"
+        Printer(Output()).lines(report(head, ruling, _advice(ruling, how, cause), values=args.values))
     return ruling.exit_code
 
 
 def _advice(ruling: Ruling, how: str, cause: str) -> list[str]:
     if ruling.code is Code.PRECONDITION:
-        return [ruling.message]
+        return []
     weak = ["Paired by position, which is weak: one step more or less shifts every pair."] if how == "index" else []
-    refused = [SET_UP] if ruling.code is Code.INCOMPARABLE else []
+    refused = [refusal(ruling.causes)] if ruling.code is Code.INCOMPARABLE else []
     return [*weak, *refused, f"attribution: {cause}"]
 
 
@@ -47,9 +48,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", type=file_name, help="a trace, the one that is known to be good")
     parser.add_argument("b", metavar="B", type=file_name, help="a trace")
     parser.add_argument("--align", choices=ALIGNMENTS, default="auto",
-                        help="how generations are paired (default: by id where each has one, else by position)")  # fmt: skip
+                        help="how generations are paired (default: by id where each has one, "
+                        "else by position)")  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="what neither side recorded makes them incomparable")
-    parser.add_argument("--format", choices=FORMATS, default="auto", help="of both files (default: told by what is in them)")
+    parser.add_argument("--format", choices=FORMATS, default="auto",
+                        help="of both files (default: told by what is in them)")  # fmt: skip
     parser.add_argument("--values", action="store_true", help="show models and parameters instead of kinds")
     json_argument(parser)
 

@@ -71,7 +71,7 @@ def _classify(args: argparse.Namespace) -> int:
         from toolpulse.cli._render import Printer
 
         lines = [f"check first: {told.first}", f"usual action: {told.action}"]
-        Printer(Output()).lines(report(ruling.primary, ruling, lines))
+        Printer(Output()).lines(report(ruling.primary, ruling, lines, values=args.values))
     return ruling.exit_code
 
 

@@ -125,7 +125,7 @@ def _pin_arguments(parser: argparse.ArgumentParser) -> None:
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
     _pin_arguments(parser)
     parser.add_argument("--fail-on", metavar="RISKS", type=risks, default=_FAIL_ON,
-                        help="end with 1 at a change of one of these (default high,availability,investigate)")  # fmt: skip
+                        help="end with 1 at one of these (default high,availability,investigate)")  # fmt: skip
 
 
 ACTIONS: Final[tuple[Action, ...]] = (

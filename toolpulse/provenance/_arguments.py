@@ -205,7 +205,16 @@ def _members(path: Path, keyword: str, moves: list[_Move]) -> Change:
 
 def _keyword(path: Path, keyword: str, move: _Move) -> Change:
     change = move.change
-    return Change(path, _direction(keyword, move), change.before, change.after, f"{keyword}: {_said(move)}")
+    before, after = change.before, change.after
+    if keyword in {"type", "enum"} and not move.spot.member:
+        before, after = (_members_of(keyword, side) for side in (move.old, move.new))
+    return Change(path, _direction(keyword, move), before, after, f"{keyword}: {_said(move)}")
+
+
+def _members_of(keyword: str, value: Any) -> str:
+    if not isinstance(value, dict):
+        return "any"
+    return keyword if keyword == "enum" else " or ".join(sorted(value))
 
 
 def _said(move: _Move) -> str:

@@ -109,14 +109,14 @@ def surface(schema: Any) -> Any:
             }
         elif word == "required" and listed:
             rest = [name for name in listed if not isinstance(declared, dict) or name not in declared]
-            if rest:
-                found[word] = dict.fromkeys(rest, True)
+            found[word] = dict.fromkeys(rest, True)
         elif word == "enum" and isinstance(value, list):
             found[word] = {canonical_utf8(member).decode("utf-8"): True for member in value}
         elif word == "type" and isinstance(value, str | list):
             found[word] = _types(value)
         else:
             found[word] = _each(word, value, surface)
+    found.setdefault("required", {})
     return found
 
 

@@ -23,8 +23,8 @@ _TEXTS: Final = ("model_requested", "model_returned", "python", *_PATHS)
 def manifest_from(path: str | os.PathLike[str], environment: Mapping[str, str]) -> Manifest:
     """Build the manifest that a configuration file describes.
 
-    Keys: ``model_requested``, ``model_params``, ``tool_timeout_s``, ``tools``, ``prompts``, ``lockfile`` (paths from the
-    file's own folder), and if wanted ``model_returned``, ``python``, ``extra`` (an object that is kept as it is),
+    Keys: ``model_requested``, ``model_params``, ``tool_timeout_s``, ``tools``, ``prompts``, ``lockfile`` (paths, from
+    the file's own folder), and if wanted ``model_returned``, ``python``, ``extra`` (an object that is kept as it is),
     ``variables`` (names in ``environment``, of whose values digests are kept, as ``extra.variables``) and
     ``allow_empty``. Raises InputError, the file's name in front, for a key that is missing, unknown or of a wrong type;
     and as ``build_manifest``.
@@ -58,7 +58,7 @@ def _loaded(path: Path) -> dict[str, Any]:
 def _check(config: Mapping[str, Any]) -> None:
     unknown = sorted(config.keys() - _NEEDED - _ALLOWED)
     if unknown:
-        raise InputError(f"{', '.join(unknown)}: not known; what belongs to the run beside the known keys goes in extra")
+        raise InputError(f"{', '.join(unknown)}: not known; what else belongs to the run goes into extra")
     missing = sorted(_NEEDED - config.keys())
     if missing:
         raise InputError(f"{', '.join(missing)}: missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from toolpulse.provenance.prompt import release_fingerprint, request_fingerprint
 RELEASE: Final = "release_fingerprint"
 REQUEST: Final = "request_fingerprint"
 
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{8,64}", re.ASCII)
 # what is longer is no id but text
 _LONGEST_ID: Final = 128
 
@@ -56,9 +58,11 @@ def request(
     fingerprint. Tasks started inside belong to the request; a block inside a block is a request of its own. Where
     several texts are rendered at once, open a block for each.
 
-    Raises ConfigurationError for ids that are text (over 128 characters) and counts that are no whole numbers, and as
+    Raises ConfigurationError for a release that is neither, for ids that are text (over 128 characters) and counts that are no whole numbers, and as
     the fingerprints do.
     """
+    if isinstance(release, str) and not _FINGERPRINT.fullmatch(release):
+        raise ConfigurationError("release: a spec, or its fingerprint of 8 to 64 hex digits, is needed")
     fingerprint = release if isinstance(release, str) else release_fingerprint(release, key=key)
     stamp = Stamp(fingerprint, key, _beside(ids or {}, counts or {}))
     if rendered is not None:

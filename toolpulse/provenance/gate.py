@@ -43,6 +43,11 @@ SET_UP: Final = (
 )
 """What code 2 means."""
 
+OTHER_STEPS: Final = (
+    "The set-up of the steps that match is the same; the runs took other steps. Read the first of them."
+)
+"""What it means where nothing but the steps differs."""
+
 
 def gate(
     a: Source,
@@ -93,7 +98,7 @@ def _ruling(
     code = Code.OK if primary == "comparable" else Code.INCOMPARABLE
     head = f"{primary}; {count} paired; alignment: {how}"
     told = f"Attribution: {attribution(causes)}."
-    message = f"{head}. {told}" if code is Code.OK else f"{head}. {SET_UP} {told}"
+    message = " ".join(part for part in (f"{head}.", refusal(causes, strict=code is not Code.OK), told) if part)
     return Ruling(code, primary, tuple(causes), tuple(changes), unverified, message)
 
 
@@ -117,6 +122,13 @@ def attribution(causes: Sequence[Cause]) -> str:
     if reasons - _ATTRIBUTION.keys():
         found.append(_UNKNOWN)
     return ", ".join(found) if causes else "agent path"
+
+
+def refusal(causes: Sequence[Cause], *, strict: bool = True) -> str:
+    """What code 2 means for a reader, by its causes; empty where nothing is refused."""
+    if causes and all(cause.reason == UNMATCHED for cause in causes):
+        return OTHER_STEPS
+    return SET_UP if causes or strict else ""
 
 
 def alignment(one: Trace, other: Trace, align: str = "auto") -> str:

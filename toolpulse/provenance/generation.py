@@ -87,7 +87,7 @@ def content_hashes(
     whole = {"system": system, "user": user, "tools": definitions}
     found[names.PROMPT_HASH] = digest_of(whole, length=LENGTH, key=key)
     found[names.TOOLS_HASH] = digest_of(definitions, length=LENGTH, key=key)
-    found |= _digests(definitions)
+    found |= _digests(definitions, key)
     return found
 
 
@@ -112,15 +112,21 @@ def _is_whole(definition: object) -> bool:
     return definition.get("type", "function") not in {"function", "custom"}
 
 
-def _digests(definitions: list[Any]) -> dict[str, str | float]:
+def _digests(definitions: list[Any], key: bytes | str | None) -> dict[str, str | float]:
     """A digest for each tool, by which a change can be named; none where two share a name or one has none."""
     try:
         known = tools_fingerprint(definitions)
     except InputError:
         return {}
-    rows = [[name, *(known["tools"][name][part][:LENGTH] for part in ("contract", "description"))]
-            for name in known["order"]]  # fmt: skip
+    rows = [
+        [name, *(_short(known["tools"][name][part], key) for part in ("contract", "description"))]
+        for name in known["order"]
+    ]
     return {names.DIGESTS: json.dumps(rows, ensure_ascii=False, separators=(",", ":"))}
+
+
+def _short(found: str, key: bytes | str | None) -> str:
+    return found[:LENGTH] if key is None else digest(found.encode(), length=LENGTH, key=key)
 
 
 def tuple_hash(found: Mapping[str, Any]) -> str:

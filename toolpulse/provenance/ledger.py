@@ -74,8 +74,8 @@ class Ledger:
 
         ``name``: lower-case letters, digits, ``.``, ``_`` and ``-``. ``label``: the version as people call it.
         ``keep_text`` stores the spec itself, so that later differences are told by path. The ruling's ``primary`` is
-        ``first``, ``new``, ``same``, or with code 0 too ``empty_bump``: a new label on the current release. With code 1
-        it is ``label_reused``: the label stands for another release already, and nothing is written.
+        ``first``, ``new`` or ``same``; or, and then nothing is written, ``empty_bump`` (a new label on what is
+        current under another one; code 0 too) and ``label_reused`` (it stands for another release; code 1).
 
         Raises SpecError and CanonicalError as ``release_fingerprint``, ConfigurationError for a bad name or label,
         InputError where the file is no ledger or was written with another key, OSError where it cannot be written.
@@ -91,15 +91,16 @@ class Ledger:
         else:
             word = "same" if same_digest(entry.current, full) else "new"
         known = entry.releases.setdefault(full, release)
-        if label is not None and label not in known.labels:
-            word = "empty_bump" if word == "same" and known.labels else word
-            known.labels = sorted([*known.labels, label])
+        if word == "same" and _is_bump(known, label):
+            causes = (Cause("empty_bump", name, tuple(known.labels)),)
+            return Ruling(Code.OK, "empty_bump", causes, message=_RECORDED["empty_bump"].format(name, full[:12]))
+        if label is not None:
+            known.labels = sorted({*known.labels, label})
         if keep_text:
             known.spec = checked(spec, partial=partial)
         entry.current = full
         self._write(entry)
-        causes = (Cause(word, name, tuple(known.labels)),) if word == "empty_bump" else ()
-        return Ruling(Code.OK, word, causes, message=_RECORDED[word].format(name=name, digest=full[:12]))
+        return Ruling(Code.OK, word, message=_RECORDED[word].format(name, full[:12]))
 
     def check(self, name: str, spec: Mapping[str, Any], *, label: str | None = None, partial: bool = False) -> Ruling:
         """Compare a spec with the current release of a prompt. Nothing is written.
@@ -113,7 +114,7 @@ class Ledger:
         reused = self._reused(entry, full, label)
         current = entry.releases[entry.current]
         if same_digest(entry.current, full):
-            bump = label is not None and bool(current.labels) and label not in current.labels
+            bump = _is_bump(current, label)
             bumped = (Cause("empty_bump", name, tuple(current.labels)),) if bump else ()
             said = f"{name}: the release {full[:12]} did not change" + (", its label did" if bump else "")
             return reused or Ruling(Code.OK, "same", bumped, message=said)
@@ -182,11 +183,16 @@ class Ledger:
 
 
 _RECORDED: Final = {
-    "first": "{name}: recorded {digest}, its first release",
-    "new": "{name}: recorded {digest}",
-    "same": "{name}: {digest} is recorded already",
-    "empty_bump": "{name}: a new label, but {digest} did not change",
+    "first": "{}: {} is its first release",
+    "new": "{}: {} is its new release",
+    "same": "{}: {} was recorded already",
+    "empty_bump": "{}: a new label, but {} did not change; not recorded",
 }
+
+
+def _is_bump(release: _Release, label: str | None) -> bool:
+    """Whether the label is a new one for a release that has one."""
+    return label is not None and bool(release.labels) and label not in release.labels
 
 
 def _check_label(label: str) -> None:

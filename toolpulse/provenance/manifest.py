@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from toolpulse._files import check_schema, check_schemas
+from toolpulse._files import check_schema, check_schemas, named
 from toolpulse.canonical import digest_of, plain
 from toolpulse.diff import Change
 from toolpulse.documents import compare
@@ -88,7 +88,7 @@ def _read(fields: dict[str, Any], claimed: object) -> Manifest:
 
 def _made(fields: Mapping[str, Any]) -> Manifest:
     beside = {name: value for name, value in fields.items() if name not in _KNOWN}
-    given = fields.get("extra") or {}
+    given = fields.get("extra", {})
     if not isinstance(given, Mapping):
         raise InputError(f"{WHAT}: extra must be an object, not {type(given).__name__}")
     doubled = sorted(beside.keys() & given.keys())
@@ -102,8 +102,15 @@ def _made(fields: Mapping[str, Any]) -> Manifest:
     if not made.model_requested.strip():
         raise InputError(f"{WHAT}: model_requested is blank")
     return msgspec.structs.replace(
-        made, model_params=typed_parameters(made.model_params), tool_timeout_s=_seconds(made.tool_timeout_s)
+        made, model_params=_parameters(made.model_params), tool_timeout_s=_seconds(made.tool_timeout_s)
     )
+
+
+def _parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return typed_parameters(given)
+    except InputError as error:
+        raise named("model_params", error) from None
 
 
 def _seconds(value: float) -> float:
@@ -237,7 +244,7 @@ def classify(
     differing = {_field(change) for change in changes}
     if models[0] != models[1]:
         differing.add(RETURNED)
-        changes += (_returned(*models),)
+        changes += (_returned(*models, values=values),)
     causes = tuple(Cause(a.verdict, names=names) for a in ADVICE if (names := _names(a, differing)))
     unverified = () if all(models) else (RETURNED,)
     verdict = causes[0].reason if causes else "UNVERIFIED" if strict and unverified else "SAME_ENV"
@@ -280,8 +287,8 @@ def _names(verdict: Advice, differing: set[str]) -> tuple[str, ...]:
     return tuple(sorted(differing & set(verdict.fields) | rest))
 
 
-def _returned(one: frozenset[str], other: frozenset[str]) -> Change:
-    before, after = ("string" if side else "missing" for side in (one, other))
+def _returned(one: frozenset[str], other: frozenset[str], *, values: bool) -> Change:
+    before, after = ((", ".join(sorted(side)) if values else "string") if side else "missing" for side in (one, other))
     evidence = "the models that answered differ" if one and other else "recorded on one side only"
     return Change((RETURNED,), "value", before, after, evidence)
 

@@ -67,6 +67,7 @@ class _Pair:
         self.a, self.b = a.fingerprint, b.fingerprint
         self.params = a.params or {}, b.params or {}
         self.require = require
+        self.other_key = self.a.get(names.KEY_ID) != self.b.get(names.KEY_ID)
 
     def reasons(self) -> Iterator[Reason]:
         for name, places in (
@@ -78,7 +79,7 @@ class _Pair:
         ):
             if places:
                 yield name, places
-        if self.a.get(names.KEY_ID) != self.b.get(names.KEY_ID):
+        if self.other_key:
             yield OTHER_KEY, (names.KEY_ID,)
         else:
             yield from self._tools()
@@ -157,7 +158,8 @@ class _Pair:
 
     def _parameters(self) -> Iterator[str]:
         for name in (names.TEMPERATURE, names.PARAMS_HASH):
-            if not self.neither(name) and self.a.get(name) != self.b.get(name):
+            hashed_otherwise = name == names.PARAMS_HASH and self.other_key and self.both(name)
+            if not self.neither(name) and self.a.get(name) != self.b.get(name) and not hashed_otherwise:
                 yield name
         one, other = self.params
         for name in sorted(one.keys() | other.keys()):

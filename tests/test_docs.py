@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 
-RUNS = re.findall(r"<!-- run -->\n```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", README, re.DOTALL)
+RUN = re.compile(r"<!-- run -->\n```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", re.DOTALL)
+PAGES = [
+    page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if RUN.search(page.read_text("utf-8"))
+]
 
 
 def _log_of_quickstart(folder: Path) -> str:
@@ -43,13 +46,22 @@ def test_the_log_on_the_page_is_what_is_printed(tmp_path):
     assert _timeless(_log_of_quickstart(tmp_path)) == _timeless(shown)
 
 
-@pytest.mark.parametrize(("code", "shown"), RUNS)
-def test_each_snippet_prints_what_the_page_shows(code, shown):
-    """Documentation that runs cannot go stale."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, "README.md", "exec"), {})
-    assert out.getvalue().strip() == shown.strip()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_snippet_prints_what_the_page_shows(page):
+    """Documentation that runs cannot go stale; the snippets of a page share their names, in order."""
+    names: dict[str, object] = {}
+    for code, shown in RUN.findall(page.read_text("utf-8")):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, page.name, "exec"), names)
+        assert out.getvalue().strip() == shown.strip(), code
+
+
+def test_every_snippet_that_is_marked_is_run():
+    """A marker whose neighbours are misspelled would leave its snippet unread."""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert text.count("<!-- run -->") == text.count("<!-- output -->") == len(RUN.findall(text))
 
 
 def test_the_risk_table_is_the_rules():
