@@ -147,7 +147,7 @@ def test_canonical_vectors(value, text, sha256):
 
 @pytest.mark.parametrize(("value", "message"), REJECT)
 def test_what_is_no_document_is_refused_with_its_place(value, message):
-    """A fingerprint of something that only looks like JSON is worse than none; whoever gets the error needs the path."""
+    """A fingerprint of what only looks like JSON is worse than none; whoever gets the error needs the path."""
     with pytest.raises(CanonicalError) as caught:
         canonical_utf8(value)
     assert str(caught.value) == message
@@ -262,7 +262,9 @@ def test_hmac_vector_and_lengths():
     assert digest(b"", length=1) == "e"
 
 
-@pytest.mark.parametrize("wrong", [{"key": b""}, {"key": ""}, {"key": 1}, {"length": 0}, {"length": 65}, {"length": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"key": b""}, {"key": ""}, {"key": 1}, {"length": 0}, {"length": 65}, {"length": True}]
+)
 def test_wrong_settings_of_a_digest_are_refused(wrong):
     """An empty key is a key that was not found: fingerprints would look keyed and be none."""
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
@@ -386,9 +388,7 @@ def test_a_file_is_sorted_and_reads_back(tmp_path):
     """It is committed: the same document gives the same bytes, one line a fact."""
     path = tmp_path / "a.json"
     files.save(path, {"b": [1], "a": "\xe9"}, kind="pin")
-    assert path.read_text("ascii") == (
-        '{\n "a": "\\u00e9",\n "b": [\n  1\n ],\n "kind": "pin",\n "schema": 1\n}\n'
-    )
+    assert path.read_text("ascii") == ('{\n "a": "\\u00e9",\n "b": [\n  1\n ],\n "kind": "pin",\n "schema": 1\n}\n')
     assert files.load(path, kind="pin") == {"a": "\xe9", "b": [1], "kind": "pin", "schema": 1}
     assert files.encode({"a": "\xe9", "b": [1]}, kind="pin") == path.read_bytes()
 

@@ -416,7 +416,7 @@ def lines(*more):
         (lines('{"kind": "generation", "fingerprint.model_source": "guess"}'), ":3", "fingerprint.model_source"),
         (lines('{"kind": "generation", "fingerprint.missing_model": "no"}'), ":3", "fingerprint.missing_model"),
         (lines('{"kind": "generation", "fingerprint.schema": true}'), ":3", "schema"),
-        ("{\n \"resourceSpans\": [\n", ":2", "not JSON"),
+        ("{\n \"resourceSpans\": [\n", ":3", "not JSON"),
         ('{"resourceSpans": {}}', ":1", "resourceSpans must be an array"),
         ('{"resourceSpans": [{"scopeSpans": [{"spans": [7]}]}]}', ":1", "an element of spans"),
         ('{"observations": [7]}', ":1", "an observation"),
@@ -428,7 +428,7 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path, text, line, what):
     """Of a long trace nobody reads every line."""
     file = tmp_path / "t.jsonl"
     file.write_text(text, "utf-8")
-    with pytest.raises(InputError, match=rf"t\.jsonl{line}: ") as caught:
+    with pytest.raises(InputError, match=rf"t\.jsonl{line}[: ]") as caught:
         load_trace(file)
     assert what in str(caught.value)
     assert "warm" not in str(caught.value)

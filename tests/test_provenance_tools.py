@@ -5,6 +5,8 @@ import enum
 import functools
 import hashlib
 import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Literal, TypedDict
 
@@ -26,6 +28,7 @@ from toolpulse.provenance.tools import (
     tools_fingerprint,
     whole_numbers,
 )
+from toolpulse.risk import RULES, SCHEMA_RULES
 from toolpulse.verdicts import Code
 
 PARAMETERS = {
@@ -170,7 +173,7 @@ def test_an_empty_required_is_none():
 
 
 def test_a_renamed_argument_is_reported_as_that():
-    """``q`` became ``query``: whoever still sends q does not send what is required, and the report says which is which."""
+    """Whoever still sends ``q`` does not send ``query``, which is required; the report says which became which."""
 
     def rename(p):
         p["properties"] = {"query": p["properties"]["q"], "limit": p["properties"]["limit"]}
@@ -643,3 +646,11 @@ def test_a_contract_is_its_own_contract(schema):
     from toolpulse.provenance._schemas import contract
 
     assert contract(contract(schema)) == contract(schema)
+
+
+def test_the_table_in_the_docs_is_the_rules():
+    """What users are told a change means is what the table says, in both columns."""
+    page = (Path(__file__).resolve().parents[1] / "docs" / "provenance.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z]+) \| ([a-z]+) \|$", page, re.MULTILINE)
+    table = [(r.id, str(r.input_risk), str(r.risk)) for r in (*RULES, *SCHEMA_RULES) if r.input_risk is not None]
+    assert rows == table

@@ -135,6 +135,8 @@ class Book:
         self.emptied: set[str] = set()
         """The incidents about emptiness, which responses that teach may show again."""
         self._known: dict[ChangeKey, str] = {}
+        self._stands: dict[ChangeKey, Action] = {}
+        """What was decided last about a change."""
 
     def restore(self, incidents: Iterable[Incident], decisions: Iterable[Decision]) -> None:
         """Go on from what another book knew."""
@@ -152,7 +154,12 @@ class Book:
         return tuple(f for f in findings if change_key(f) not in self.accepted) if self.accepted else findings
 
     def open(self, findings: tuple[Finding, ...], ordinal: int, time: str) -> frozenset[str]:
-        """Start an incident from the changes nobody has seen, if any; the incidents all of the findings belong to."""
+        """Start an incident from the changes nobody has seen, if any; the incidents all of the findings belong to.
+
+        An addition that was noted, and that somebody finds worse than that now, starts again as an incident.
+        """
+        for name in self.of(findings):
+            self._worsened(name, findings, ordinal, time)
         fresh = tuple(finding for finding in findings if change_key(finding) not in self._known)
         if fresh:
             if len(self.incidents) >= MOST_INCIDENTS:
@@ -160,6 +167,18 @@ class Book:
             name = incident_id(self.tool, self.key, frozenset(map(change_key, fresh)))
             self._add(Incident(name, self.tool, self.key, fresh, "pending", 0, ordinal, ordinal, time, time))
         return self.of(findings)
+
+    def _worsened(self, name: str, findings: tuple[Finding, ...], ordinal: int, time: str) -> None:
+        noted = self.incidents[name]
+        now = tuple(f for f in findings if self._known.get(change_key(f)) == name)
+        if noted.status != "noted" or not worst(finding.risk for finding in now).is_news:
+            return
+        seen = frozenset(map(change_key, now))
+        before = tuple(f for f in noted.findings if change_key(f) not in seen)
+        told = noted.tellings
+        self.incidents[name] = Incident(
+            name, self.tool, self.key, (*now, *before), "pending", 0, ordinal, ordinal, time, time, tellings=told
+        )
 
     def _add(self, incident: Incident) -> None:
         self.incidents[incident.id] = incident
@@ -180,7 +199,7 @@ class Book:
             return self._told(now, "open" if now.risk.is_news else "noted")
         if before.status == "resolved":
             now = msgspec.structs.replace(now, status="reopened", silent=True)
-        if now.silent and (now.count >= LOUDER * now.told or now.risk < now.told_risk):
+        if now.status in ACTIVE and now.silent and (now.count >= LOUDER * now.told or now.risk < now.told_risk):
             return self._told(now, "reopened")
         self.incidents[name] = now
         return None
@@ -192,8 +211,9 @@ class Book:
             away = ordinal - incident.last
             if incident.status not in ACTIVE or away < AWAY:
                 continue
-            span = incident.last - incident.opened + 1
-            if improbable(min(incident.count, span), span, away):
+            # errors come between two observations, so there may be more of them than these
+            span = max(incident.last - incident.opened + 1, incident.count)
+            if improbable(incident.count, span, away):
                 tellings = incident.tellings + (not incident.silent)
                 now = msgspec.structs.replace(incident, status="resolved", silent=False, tellings=tellings)
                 self.incidents[now.id] = now
@@ -228,18 +248,23 @@ class Book:
         if missing:
             known = ", ".join(sorted({key[0] for key in incident.keys}))
             raise ConfigurationError(f"incident {name} has no change at {missing[0]}; it has {known}")
-        identity = digest(ascii_json([action, name, sorted(changes)]))[:12]
-        if identity in self.decisions:
+        if all(self._stands.get(key) == action for key in changes):
             return None
+        # whoever comes back to an earlier decision takes another one
+        earlier = sum(decision.incident == name for decision in self.decisions.values())
+        identity = digest(ascii_json([action, name, sorted(changes), earlier]))[:12]
         decision = Decision(identity, time, action, self.tool, self.key, name, changes, reason, who)
         self._note(decision)
-        if action != "accept" or incident.keys <= self.accepted:
-            incident = msgspec.structs.replace(incident, status=DECIDED[action])
+        stands = {self._stands.get(key) for key in incident.keys}
+        if None not in stands:
+            strictest = next(one for one in ("reject", "ignore", "accept") if one in stands)
+            incident = msgspec.structs.replace(incident, status=DECIDED[strictest])
         self.incidents[name] = msgspec.structs.replace(incident, tellings=incident.tellings + 1)
         return decision
 
     def _note(self, decision: Decision) -> None:
         self.decisions[decision.id] = decision
+        self._stands.update(dict.fromkeys(decision.changes, decision.action))
         if decision.action == "accept":
             self.accepted.update(decision.changes)
         else:
@@ -263,10 +288,16 @@ class Book:
         self._forget(gone.id)
 
     def forget_below(self, paths: frozenset[Path]) -> None:
-        """Forget the incidents about fields right below these paths: they were keys of maps, which are not kept."""
+        """Forget what is about fields right below these paths: they were keys of maps, which are not kept."""
         for incident in list(self.incidents.values()):
             if any(_names_key(parse_path(finding.path), paths) for finding in incident.findings):
                 self._forget(incident.id)
+        for decision in list(self.decisions.values()):
+            kept = tuple(key for key in decision.changes if not _names_key(parse_path(key[0]), paths))
+            if kept != decision.changes:
+                self.decisions[decision.id] = msgspec.structs.replace(decision, changes=kept)
+        self._stands = {key: done for key, done in self._stands.items() if not _names_key(parse_path(key[0]), paths)}
+        self.accepted &= self._stands.keys()
 
     def _forget(self, name: str) -> None:
         del self.incidents[name]

@@ -65,9 +65,12 @@ class Taught:
         if known is None:
             self.parts = parts(self.profile.root)
         if len(self._rows) > MOST_SHAPES:
-            rarest = min(self._rows, key=lambda k: (self._rows[k].count, k[0].fingerprint))
-            gone = self._rows.pop(rarest)
+            gone = self._rows.pop(self._rarest())
             self.merged.add(gone.shape, gone.sightings, gone.encoding, gone.cuts)
+
+    def _rarest(self) -> tuple[Shape, str]:
+        fewest = min(row.count for row in self._rows.values())
+        return min((key for key, row in self._rows.items() if row.count == fewest), key=lambda key: key[0].fingerprint)
 
     def read(self, shape: Shape) -> Shape:
         """A shape that was walked before a map was learned, as it is read since."""

@@ -7,6 +7,7 @@ reports to a probe. What is made of the reports is not decided here.
 from __future__ import annotations
 
 import functools
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from typing import Any, TypeVar
 from toolpulse._toolobjects import framework_of, looks_like_a_tool, refusal, watch_inside
 from toolpulse._wrappers.functions import rebuild, watched_plain
 from toolpulse._wrappers.probe import Outcome, Probe, Stream
-from toolpulse._wrappers.proxies import CallableProxy, proxy
 from toolpulse.errors import DecorationError
 
 __all__ = ["Outcome", "Probe", "ProbeFor", "Stream", "decorate", "tool_name"]
@@ -76,7 +76,9 @@ def _decorated(target: Any, probe_for: ProbeFor, owner: object, name: str | None
     return watched
 
 
-def _stand_in(target: Any, probe_for: ProbeFor, name: str) -> CallableProxy:
+def _stand_in(target: Any, probe_for: ProbeFor, name: str) -> Any:
+    from toolpulse._wrappers.proxies import proxy
+
     call = type(target).__call__
     if type(call) is types.FunctionType:
         bound = types.MethodType(call, target)
@@ -90,13 +92,18 @@ def _stand_in(target: Any, probe_for: ProbeFor, name: str) -> CallableProxy:
 
 def _owners_of(target: Any) -> tuple[object, ...]:
     """Who hears of a call of ``target``. Asks no foreign object for its hash."""
-    if type(target) is types.FunctionType or issubclass(type(target), CallableProxy):
+    if type(target) is types.FunctionType or _is_proxy(target):
         return _owners.get(target, ())
     inner = _inside(target)
     if inner is None:
         inner = getattr(type(target), "__call__", None)  # noqa: B004
         return _owners.get(inner, ()) if type(inner) is types.FunctionType else ()
     return _owners_of(inner)
+
+
+def _is_proxy(target: Any) -> bool:
+    proxies = sys.modules.get("toolpulse._wrappers.proxies")  # where it was never imported there is no proxy
+    return proxies is not None and issubclass(type(target), proxies.CallableProxy)
 
 
 def _inside(target: Any) -> Any:

@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 
 from toolpulse._wrappers.probe import Call, Probe, Stream
 from toolpulse._wrappers.promises import first_step, is_awaitable, when_done
-from toolpulse._wrappers.proxies import AwaitableProxy
 from toolpulse.errors import DriftError
 
 Factory: TypeAlias = Callable[[Call, Probe], Call]
@@ -211,6 +210,8 @@ def followed(response: Any, probe: Probe, args: tuple[Any, ...], kwargs: dict[st
 
         when_done(response, CancelledError, probe, args, kwargs)
         return response
+    from toolpulse._wrappers.proxies import AwaitableProxy
+
     return AwaitableProxy(response, lambda: watched_coroutine(lambda *_, **__: response, probe)(*args, **kwargs))
 
 

@@ -58,8 +58,8 @@ def request(
     fingerprint. Tasks started inside belong to the request; a block inside a block is a request of its own. Where
     several texts are rendered at once, open a block for each.
 
-    Raises ConfigurationError for a release that is neither, for ids that are text (over 128 characters) and counts that are no whole numbers, and as
-    the fingerprints do.
+    Raises ConfigurationError for a release that is neither, for ids that are text (over 128 characters) and for counts
+    that are no whole numbers, and as the fingerprints do.
     """
     if isinstance(release, str) and not _FINGERPRINT.fullmatch(release):
         raise ConfigurationError("release: a spec, or its fingerprint of 8 to 64 hex digits, is needed")

@@ -37,7 +37,9 @@ def _spans(place: str, request: dict[str, Any]) -> Iterator[tuple[dict[str, Any]
 
 
 def _list(place: str, holder: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = holder.get(name) or []
+    found = holder.get(name)
+    if found is None:
+        return []
     if not isinstance(found, list):
         raise InputError(f"{place}: {name} must be an array, not {type(found).__name__}")
     return [mapping(one, place, f"an element of {name}") for one in found]

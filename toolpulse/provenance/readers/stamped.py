@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from toolpulse._files import check_schema, named
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
-from toolpulse.provenance.generation import SOURCES, read_temperature
+from toolpulse.provenance.generation import SCHEMA, SOURCES, read_temperature
 from toolpulse.provenance.readers.base import PARTIAL, TRUNCATED, Generation, parameters
 from toolpulse.provenance.readers.span import Span
 
@@ -38,12 +39,13 @@ def read(span: Span, attributes: Mapping[str, Any], *, coverage: str) -> Generat
     covers. Raises InputError, the place in front, for a value that its attribute cannot have.
     """
     try:
+        _check_version(attributes.get(names.SCHEMA))
         found = _checked(attributes)
         generation_id, manifest_id = (_text(attributes, name) for name in (names.GENERATION_ID, names.MANIFEST_ID))
         manifest_id = manifest_id or _text(attributes, names.SPAN_MANIFEST_ID)
         returned = _text(attributes, names.NATIVE_RETURNED_MODEL) or _text(attributes, names.RETURNED_MODEL)
-    except (ConfigurationError, InputError) as error:
-        raise InputError(f"{span.place}: {error}") from None
+    except InputError as error:
+        raise named(span.place, error) from None
     found.setdefault(names.COVERAGE, coverage)
     remarks = {PARTIAL} if attributes.get(names.PREVIOUS_RESPONSE) is not None else set()
     if span.dropped or _flag(attributes.get(names.TRUNCATED)):
@@ -59,6 +61,13 @@ def read(span: Span, attributes: Mapping[str, Any], *, coverage: str) -> Generat
         remarks=tuple(sorted(remarks)),
         started=span.started,
     )
+
+
+def _check_version(version: object) -> None:
+    """Spans of the published recipe have no version; one that is there must be known. Some back ends keep text only."""
+    if version is not None:
+        number = int(version) if isinstance(version, str) and version.isdecimal() and len(version) < 10 else version
+        check_schema({"schema": number}, SCHEMA, "fingerprint")
 
 
 def _checked(attributes: Mapping[str, Any]) -> dict[str, Any]:
