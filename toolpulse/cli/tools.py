@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import re
+import shlex
 import sys
 from typing import Any, Final
 
@@ -16,20 +17,31 @@ from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json, tell
 from toolpulse.cli.inputs import document, shown
 from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.provenance.mcp import list_tools
 from toolpulse.provenance.tools import PIN, ToolSet, check, load_pin, pin, tools_diff
 from toolpulse.risk import Risk
 
+_SERVER: Final = "mcp:"
 _LIVE: Final = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 _FAIL_ON: Final = frozenset({Risk.HIGH, Risk.AVAILABILITY, Risk.INVESTIGATE})
 
 
 def tools_of(source: str) -> object:
-    """The tools that an argument names: a file of definitions or a pin, or ``module:name`` of live ones."""
+    """The tools that an argument names: a file of definitions or a pin, ``module:name``, or ``mcp:COMMAND``."""
+    if source.startswith(_SERVER):
+        return list_tools(_words(source))
     live = _LIVE.fullmatch(source)
     if live is not None:
         return _live(source, *live.groups())
     plain = document(source)
     return load_pin(source) if isinstance(plain, dict) and plain.get("kind") == PIN else plain
+
+
+def _words(source: str) -> list[str]:
+    try:
+        return shlex.split(source.removeprefix(_SERVER))
+    except ValueError as error:
+        raise ConfigurationError(f"{source}: {error}") from None
 
 
 def _live(source: str, module: str, name: str) -> object:
@@ -100,7 +112,8 @@ def _check(args: argparse.Namespace) -> int:
 def _tools_argument(parser: argparse.ArgumentParser, name: str = "tools") -> None:
     parser.add_argument(
         name, metavar="TOOLS", type=file_name,
-        help="a file of definitions, an MCP tools/list result, a pin, or module:name of live functions; - reads stdin",
+        help="a file of definitions, an MCP tools/list result, or a pin (- reads stdin); module:name of live "
+        "functions; 'mcp:COMMAND' of an MCP server over stdio",
     )  # fmt: skip
 
 

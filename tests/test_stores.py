@@ -4,6 +4,8 @@ from __future__ import annotations
 import threading
 
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from toolpulse import Monitor
 from toolpulse._shapes import Scalar
@@ -15,20 +17,66 @@ from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
 
+NAMES = st.sampled_from(["", "t", "u", "a.b", "é\n", "x" * 300])
+
+
 def _snapshot(observations):
     return Snapshot(observations, (Row(Scalar("integer"), observations, 1, observations),))
 
 
-def test_what_was_saved_last_is_loaded():
+STORES = {"memory": MemoryStore}
+"""Every store there is, and how a fresh one is made; all of them have to do what a dictionary does."""
+
+
+@pytest.fixture(params=STORES.values(), ids=STORES.keys())
+def store(request):
+    made = request.param()
+    yield made
+    made.close()
+
+
+def test_what_was_saved_last_is_loaded(store):
     """A store remembers by tool and key, and nothing else."""
-    store = MemoryStore()
     assert store.load("t", "") is None
     for observations in (1, 2):
         store.save("t", "", _snapshot(observations))
         store.save("t", "k", _snapshot(observations + 10))
     assert (store.load("t", ""), store.load("t", "k")) == (_snapshot(2), _snapshot(12))
     assert store.load("u", "") is None
-    assert store.tools() == [("t", ""), ("t", "k")]
+    assert list(store.tools()) == [("t", ""), ("t", "k")]
+
+
+class StoresAgree(RuleBasedStateMachine):
+    """The same operations on every store and on a dictionary; they agree at every step."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = {}
+        self.stores = {name: make() for name, make in STORES.items()}
+
+    @rule(tool=NAMES, key=NAMES, observations=st.integers(1, 100))
+    def save(self, tool, key, observations):
+        self.model[tool, key] = _snapshot(observations)
+        for store in self.stores.values():
+            store.save(tool, key, self.model[tool, key])
+
+    @rule(tool=NAMES, key=NAMES)
+    def load(self, tool, key):
+        for name, store in self.stores.items():
+            assert store.load(tool, key) == self.model.get((tool, key)), name
+
+    @invariant()
+    def know_the_same_tools(self):
+        for name, store in self.stores.items():
+            assert list(store.tools()) == sorted(self.model), name
+
+    def teardown(self):
+        for store in self.stores.values():
+            store.close()
+
+
+test_all_stores_agree = StoresAgree.TestCase
+test_all_stores_agree.__doc__ = "A store that forgets, mixes up or invents is told from a dictionary."
 
 
 def test_it_is_a_store():
