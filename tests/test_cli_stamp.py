@@ -53,7 +53,10 @@ def test_bytes_survive_whatever_the_terminal_is(tmp_path):
     file = tmp_path / "t.jsonl"
     file.write_bytes('{"kind":"tool", "name":"größe 😀"}\r\n\n'.encode())
     done = subprocess.run(
-        program("stamp", file, "--model", "m"), capture_output=True, check=True, env=environment(PYTHONIOENCODING="ascii")
+        program("stamp", file, "--model", "m"),
+        capture_output=True,
+        check=True,
+        env=environment(PYTHONIOENCODING="ascii"),
     )
     assert done.stdout == file.read_bytes()
 

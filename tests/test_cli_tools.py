@@ -85,6 +85,13 @@ def test_live_functions(tmp_path):
     assert "looks renamed to search_docs.query" in done.out
 
 
+def test_a_file_goes_before_a_module(capsys, tmp_path, monkeypatch):
+    """A file may be called like one; what lies there is what is meant."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json:dumps").write_text(OLD.read_text("utf-8"), "utf-8")
+    assert "search_docs" in ran(capsys, "tools", "fingerprint", "json:dumps").out
+
+
 @pytest.mark.parametrize("source", ["no_such_module_here:TOOLS", "json:no_such_name", "json.decoder:NaN"])
 def test_what_cannot_be_imported_ends_with_4(capsys, source):
     """The type of the error is enough; a module's own text may be anything."""

@@ -12,6 +12,8 @@ from toolpulse.provenance.gate import REASONS, alignment, attribution, gate
 from toolpulse.provenance.readers import load_trace
 from toolpulse.verdicts import Code
 
+REWORDED = SEARCH | {"description": "Look"}
+
 
 @pytest.fixture
 def ruled(tmp_path):
@@ -24,6 +26,7 @@ def ruled(tmp_path):
 
 
 def reasons(ruling):
+    """The reasons of a ruling, with what they name."""
     return [(cause.reason, cause.names) for cause in ruling.causes]
 
 
@@ -51,7 +54,7 @@ def test_the_same_set_up_is_comparable(ruled):
         ({"tools": [renamed()]}, "tools_changed", ("search_docs",), "tool surface"),
         ({"tools": [SEARCH, FETCH]}, "tools_changed", ("fetch added",), "tool surface"),
         ({"tools": []}, "tools_changed", ("search_docs removed",), "tool surface"),
-        ({"tools": [SEARCH | {"description": "Look"}]}, "tools_changed", ("search_docs (description)",), "tool surface"),
+        ({"tools": [REWORDED]}, "tools_changed", ("search_docs (description)",), "tool surface"),
         ({"tools": [SEARCH | {"strict": True}]}, "tools_changed", (), "tool surface"),
         ({"model": "model-x-2025-02"}, "model_changed", ("gen_ai.request.model",), "routing"),
         ({"temperature": 0.2}, "params_changed", ("gen_ai.request.temperature",), "routing"),
@@ -63,7 +66,7 @@ def test_the_same_set_up_is_comparable(ruled):
         ({"tools": [{"name": "search_docs"}]}, "tools_not_captured", ("B: names",), "not known"),
         ({"key": b"k"}, "key_changed", ("fingerprint.key_id",), "not known"),
     ],
-)  # fmt: skip
+)
 def test_one_change_is_one_reason(ruled, given, reason, names, cause):
     """Each cause has its own name, and the refusal says that it is about the set-up."""
     ruling = ruled([stamped()], [stamped(**given)])
@@ -213,6 +216,7 @@ def test_no_generation_is_no_comparison(ruled):
 
 
 def with_ids(*ids, **given):
+    """Generations with these ids."""
     return [stamped(**given) | ({"generation_id": one} if one else {}) for one in ids]
 
 
@@ -312,6 +316,7 @@ def mutations(draw):
 
 
 def mutated(line, changes):
+    """A line with the mutations applied in order."""
     line = dict(line)
     for kind, name, value in changes:
         if kind == "drop":
@@ -336,9 +341,7 @@ LINES = st.sampled_from([{}, {"user": "other"}, {"tools": [renamed()]}, {"temper
 def test_the_gate_never_passes_a_pair_it_cannot_vouch_for(tmp_path_factory, data):
     """The law: code 0 only where both lines carry the same prompt, tools, model, parameters and temperature."""
     folder = tmp_path_factory.mktemp("law")
-    one, other = (
-        mutated(stamped(generation_id="g1", **data.draw(LINES)), data.draw(mutations())) for _ in range(2)
-    )
+    one, other = (mutated(stamped(generation_id="g1", **data.draw(LINES)), data.draw(mutations())) for _ in range(2))
     try:
         ruling = gate(write(folder / "a.jsonl", one), write(folder / "b.jsonl", other))
     except InputError:

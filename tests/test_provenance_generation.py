@@ -29,6 +29,7 @@ VECTORS = {
 
 
 def fingerprint(**changes):
+    """The fingerprint of the usual call with changes."""
     return generation_fingerprint(**(GIVEN | changes))
 
 
@@ -213,6 +214,7 @@ def test_a_completion_has_a_hash_on_an_event_of_its_own():
 
 
 def bytes_of(*lines):
+    """Lines of a trace as bytes."""
     return [json.dumps(line).encode() + b"\n" for line in lines]
 
 
@@ -270,9 +272,15 @@ def test_without_a_declared_model_nothing_is_stamped(declared):
 
 @pytest.mark.parametrize(
     "line",
-    [b"{", b'{"kind": NaN}', b'{"kind":"a","kind":"b"}', b"\xff", b'{"kind":"generation","prompt.hash":"a",'
-     b'"gen_ai.request.temperature":"warm"}'],
-)  # fmt: skip
+    [
+        b"{",
+        b'{"kind": NaN}',
+        b'{"kind":"a","kind":"b"}',
+        b"\xff",
+        b'{"kind":"generation","prompt.hash":"a","gen_ai.request.temperature":"warm"}',
+        b'{"kind":"generation","gen_ai.request.model":7}',
+    ],
+)
 def test_a_line_that_is_none_is_named_by_its_number(line):
     """The line's number is what a person looks for."""
     with pytest.raises(InputError, match=r"^line 2: "):

@@ -41,18 +41,21 @@ DOCUMENT = {"schema": 1, **FIELDS}
 
 
 def recorded(**changes):
+    """The usual manifest with changes."""
     return manifest_of(DOCUMENT | changes)
 
 
 def naive_classify(recorded, current):
     """The template's comparison: every key of either side with ``get``, one verdict."""
-    differing = [key for key in {*recorded, *current} - {"schema", "manifest_id"} if recorded.get(key) != current.get(key)]
+    keys = {*recorded, *current} - {"schema", "manifest_id"}
+    differing = [key for key in keys if recorded.get(key) != current.get(key)]
     if not differing:
         return "SAME_ENV"
     return "MODEL_DRIFT" if any(key.startswith("model") for key in differing) else "ENV_DRIFT"
 
 
 def naive_directory_hash(folder):
+    """The template's digest of a folder: names and contents joined."""
     joined = b"".join(
         file.name.encode() + b"\0" + file.read_bytes() + b"\0" for file in sorted(folder.iterdir()) if file.is_file()
     )
@@ -268,7 +271,7 @@ fields = st.fixed_dictionaries(
     {
         "model_requested": st.sampled_from(["m", "n"]),
         "model_returned": st.sampled_from([None, "m-1", "m-2"]),
-        "model_params": st.dictionaries(st.sampled_from(["temperature", "x"]), st.sampled_from([0, 0.0, 1]), max_size=2),
+        "model_params": st.dictionaries(st.sampled_from(["seed", "x"]), st.sampled_from([0, 0.0, 1]), max_size=2),
         "tool_timeout_s": st.sampled_from([30, 30.0, 31]),
         "tool_schemas": st.sampled_from(["a", "b"]),
         "prompts": st.sampled_from(["a", "b"]),
@@ -315,6 +318,7 @@ def parts(tmp_path):
 
 
 def built(parts, **changes):
+    """A manifest of the folder, with changes."""
     settings = {
         "model_requested": "m",
         "model_params": {"temperature": 0},
@@ -368,11 +372,17 @@ def test_no_file_can_pass_for_two(parts, tmp_path):
     assert built(parts, prompts=one).prompts != built(parts, prompts=two).prompts
 
 
-def test_a_name_that_is_not_ascii_is_read_as_utf_8(parts):
-    """D6: read with the locale's encoding a prompt has another digest on another machine."""
-    assert built(parts).prompts == built(parts).prompts
-    (parts / "prompts" / "sub" / "größe.md").write_bytes("Groß.\n".encode("latin-1"))
-    assert built(parts).prompts
+def test_files_are_read_as_utf_8_everywhere(parts):
+    """D6: read with the machine's own encoding, one schema has two digests."""
+    schema = {"name": "search", "description": "größe", "parameters": {}}
+    data = json.dumps(schema, ensure_ascii=False).encode()
+    naive = [hashlib.sha256(data.decode(encoding).encode()).hexdigest() for encoding in ("utf-8", "latin-1")]
+    assert naive[0] != naive[1], "the naive way"
+    (parts / "tools" / "search.json").write_bytes(data)
+    assert built(parts).tool_schemas == built(parts, tools={"search": schema}).tool_schemas
+    (parts / "tools" / "search.json").write_bytes(data.decode().encode("latin-1"))
+    with pytest.raises(InputError, match=r"search\.json: .*not UTF-8"):
+        built(parts)
 
 
 @pytest.mark.parametrize("part", ["tools", "prompts"])
@@ -420,6 +430,7 @@ CONFIG = {
 
 
 def configured(parts, **changes):
+    """The manifest of a configuration, with changes; ... leaves a key out."""
     file = parts / "run.json"
     file.write_text(json.dumps({k: v for k, v in (CONFIG | changes).items() if v is not ...}), "utf-8")
     return manifest_from(file, {"MODE": "s3cret"})
@@ -449,6 +460,7 @@ def test_variables_are_kept_as_digests(parts):
         ({"model_params": []}, "model_params"),
         ({"extra": []}, "extra"),
         ({"variables": [7]}, "variables"),
+        ({"variables": [], "extra": {"variables": {}}}, "variables"),
     ],
 )
 def test_a_wrong_configuration_names_file_and_key(parts, changes, named):
@@ -472,6 +484,7 @@ def test_a_configuration_may_be_toml(parts):
 
 
 def spans(file):
+    """The lines of a trace."""
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
@@ -515,6 +528,7 @@ def test_a_span_of_another_run_is_refused(tmp_path):
 
 
 def run_file(tmp_path, name, models=(), **changes):
+    """Write the trace of a run whose calls returned these models."""
     file = tmp_path / name
     with TraceWriter(file, recorded(model_returned=None, **changes)) as writer:
         writer.write(stamped())
@@ -570,6 +584,9 @@ def test_a_trace_that_mixes_runs_is_refused(tmp_path):
     mixed = write(tmp_path / "t.jsonl", head, stamped(manifest_id="0" * 16))
     with pytest.raises(InputError, match=r"t\.jsonl:2: .*mixes runs"):
         load_run(mixed)
+    headless = write(tmp_path / "v.jsonl", stamped(manifest_id="0" * 16), stamped(), stamped(manifest_id="1" * 16))
+    with pytest.raises(InputError, match=r"v\.jsonl:3: .*mixes runs"):
+        load_trace(headless)
     twice = write(tmp_path / "u.jsonl", head, head)
     with pytest.raises(InputError, match=r"u\.jsonl:2: .*mixes runs"):
         load_run(twice)

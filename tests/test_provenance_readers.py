@@ -20,6 +20,7 @@ NATIVE = generation_fingerprint(**GIVEN)
 
 
 def sample(name):
+    """A recorded trace."""
     return shared("trace_samples", name)
 
 
@@ -44,7 +45,9 @@ SAMPLES = {
         "langfuse", 3, [("gpt-4o-mini", 0.7, "full", "gpt-4o-mini-2024-07-18", ())] * 3
         + [("gpt-4o-mini", 0.0, "full", "gpt-4o-mini-2024-07-18", ())],
     ),
-    "langsmith_wrap_openai_default.json": ("langsmith", 0, [("gpt-4o-mini", None, "none", "gpt-4o-mini-2024-07-18", ())]),
+    "langsmith_wrap_openai_default.json": (
+        "langsmith", 0, [("gpt-4o-mini", None, "none", "gpt-4o-mini-2024-07-18", ())],
+    ),
     "otlp_proto_example_trace.json": ("otlp", 0, []),
     "otlp_proto_example_logs.json": ("otlp", 0, []),
 }  # fmt: skip
@@ -115,10 +118,12 @@ ATTRIBUTES = {
 
 
 def console(attributes, **more):
+    """A span as the console exporter prints it."""
     return {"context": {"span_id": "0x1"}, "start_time": "2026-01-01T00:00:00Z", "attributes": attributes} | more
 
 
 def otlp_value(value):
+    """A value as OTLP's JSON has it."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
@@ -133,12 +138,14 @@ def otlp_value(value):
 
 
 def otlp(attributes, **more):
+    """An export request with one span."""
     pairs = [{"key": name, "value": otlp_value(value)} for name, value in attributes.items()]
     span = {"spanId": base64.b64encode(b"12345678").decode(), "attributes": pairs, **more}
     return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
 
 def only(tmp_path, document, **options):
+    """The one generation of a document."""
     (one,) = load_trace(write(tmp_path / "t.json", document), **options).generations
     return one
 
@@ -159,6 +166,7 @@ def test_structures_are_read_as_text_and_as_structures(tmp_path, wrapped):
 
 
 def flattened():
+    """The usual call as OpenInference writes it."""
     return {
         "openinference.span.kind": "LLM",
         "llm.model_name": "model-x-2025-01",
@@ -200,7 +208,7 @@ LANGSMITH = {
             "model": "model-x-2025-01",
             "temperature": 0,
             "max_tokens": 300,
-            "tools": [{"name": SEARCH["name"], "description": SEARCH["description"], "input_schema": SEARCH["parameters"]}],
+            "tools": [{"name": "search_docs", "description": "Search docs", "input_schema": SEARCH["parameters"]}],
         }
     },
     "inputs": {
@@ -395,6 +403,7 @@ def test_blank_lines_a_mark_and_line_ends_are_tolerated(tmp_path):
 
 
 def lines(*more):
+    """A trace with a good line and an empty one in front."""
     return "".join(line + "\n" for line in (json.dumps(stamped()), "", *more))
 
 
@@ -416,7 +425,7 @@ def lines(*more):
         (lines('{"kind": "generation", "fingerprint.model_source": "guess"}'), ":3", "fingerprint.model_source"),
         (lines('{"kind": "generation", "fingerprint.missing_model": "no"}'), ":3", "fingerprint.missing_model"),
         (lines('{"kind": "generation", "fingerprint.schema": true}'), ":3", "schema"),
-        ("{\n \"resourceSpans\": [\n", ":3", "not JSON"),
+        ('{\n "resourceSpans": [\n', ":3", "not JSON"),
         ('{"resourceSpans": {}}', ":1", "resourceSpans must be an array"),
         ('{"resourceSpans": [{"scopeSpans": [{"spans": [7]}]}]}', ":1", "an element of spans"),
         ('{"observations": [7]}', ":1", "an observation"),
@@ -453,13 +462,14 @@ def test_a_file_that_is_not_there_and_a_format_that_is_none(tmp_path):
 
 def test_tool_calls_do_not_show_what_was_said(tmp_path):
     """A representation ends up in logs and test reports."""
-    line = {"kind": "tool", "name": "a", "gen_ai.tool.call.arguments": {"q": "canary"}, "gen_ai.tool.call.result": "canary"}
+    said = {"gen_ai.tool.call.arguments": {"q": "canary"}, "gen_ai.tool.call.result": "canary"}
+    line = {"kind": "tool", "name": "a", **said}
     (call,) = load_trace(write(tmp_path / "t.jsonl", line)).tool_calls
     assert call.arguments == {"q": "canary"}
     assert "canary" not in repr(call)
 
 
-@given(st.text("[]{}:,\"0a \n\\", max_size=40))
+@given(st.text('[]{}:,"0a \n\\', max_size=40))
 def test_any_text_is_a_trace_or_an_error_that_names_the_file(tmp_path_factory, text):
     """A reader meets damaged files; none of them may end in a traceback."""
     file = tmp_path_factory.mktemp("any") / "t.jsonl"
@@ -467,7 +477,8 @@ def test_any_text_is_a_trace_or_an_error_that_names_the_file(tmp_path_factory, t
     try:
         load_trace(file)
     except InputError as error:
-        assert "t.jsonl" in str(error)
+        named = "t.jsonl" in str(error)
+        assert named
 
 
 documents = st.recursive(
@@ -494,4 +505,5 @@ def test_any_document_in_any_format_is_a_trace_or_an_error(tmp_path_factory, doc
         trace = load_trace(file, form)
         gate(trace, trace)
     except InputError as error:
-        assert "t.json" in str(error)
+        named = "t.json" in str(error)
+        assert named

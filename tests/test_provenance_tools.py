@@ -331,6 +331,11 @@ def test_words_are_told_at_their_argument():
     """Where to look is the argument, not the keyword path through the schema."""
     new = edited(lambda p: p["properties"]["q"].update(description="other"))
     assert told(tool(), new) == [("investigate", "description-changed", "search_docs.q", "text", "other text")]
+    deep = [
+        tool({"properties": {"f": {"items": {"properties": {"required": {"anyOf": [{"title": text}]}}}}}})
+        for text in "ab"
+    ]
+    assert told(*deep) == [("investigate", "description-changed", "search_docs.f[].required", "text", "other text")]
     new = [{**SEARCH, "annotations": {"destructiveHint": True}}]
     assert told(tool(), new) == [("investigate", "description-changed", "search_docs", "missing", "text")]
     assert tools_diff(tool(), new).primary == "description"

@@ -34,6 +34,15 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 }
 # A schema may refer to itself; a path deeper than this is no more told of.
 _DEEPEST = 32
+_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
+    "type": (str, list, tuple),
+    "required": (list, tuple),
+    "enum": (list, tuple),
+    **dict.fromkeys(("properties", "patternProperties", "$defs", "definitions"), (dict,)),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), (list, tuple)),
+    **dict.fromkeys(("items", "additionalProperties"), (dict, bool, list)),
+}
+"""What stands at the words of a schema that are read."""
 _JUDGED: Final = frozenset({"missing", "vanished", "added", "null", "valueless", "kind", "container", "element"})
 _STREAMS: Final = (
     collections.abc.Iterator,
@@ -50,7 +59,7 @@ class Expectation:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
-        list(self._alternatives(schema))
+        self._check(schema)
 
     def risk_of(self, change: Change, rule: Rule) -> Risk | None:
         """What the type says of a change; None where it has no say. What it does not declare is ``info``."""
@@ -72,14 +81,36 @@ class Expectation:
             return Risk.HIGH
         return Risk.QUIET if rule.policy or change.fact == "valueless" else Risk.INFO
 
+    def _check(self, schema: Mapping[str, Any]) -> None:
+        """Raise ConfigurationError where a part is not as JSON Schema has it, or refers to what is not there."""
+        seen: set[int] = set()
+        waiting: list[Any] = [schema]
+        while waiting:
+            part = waiting.pop()
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            if isinstance(part, list):
+                waiting += part
+            elif isinstance(part, dict):
+                for word, kind in _FORMS.items():
+                    if not isinstance(part.get(word, kind[0]()), kind):
+                        raise ConfigurationError(f"expects: {word} of the schema is a {type(part[word]).__name__}")
+                if "$ref" in part:
+                    waiting.append(self._resolved(part["$ref"]))
+                waiting += _parts(part)
+
     def _declares(self, path: Path) -> bool | None:
-        """Whether the type declares the field a path ends in; None where it says nothing of the fields there."""
-        fields = [index for index, segment in enumerate(path) if isinstance(segment, str)]
-        if not fields:
-            return True
-        end = fields[-1]
-        holders = [schema for schema in self.at(path[:end]) if "properties" in schema]
-        return any(path[end] in schema["properties"] for schema in holders) if holders else None
+        """Whether the type declares a path; None where it says nothing of the fields there."""
+        for end, segment in enumerate(path):
+            if not isinstance(segment, str):
+                continue
+            holders = [schema for schema in self.at(path[:end]) if "properties" in schema]
+            if not holders:
+                return None
+            if not any(_step(schema, segment) for schema in holders):
+                return False
+        return True
 
     def kinds(self, path: Path) -> frozenset[str] | None:
         """The kinds the type takes at a path; None where it does not say."""
@@ -140,7 +171,9 @@ class Expectation:
         """The schemas that describe a path, references and unions resolved."""
         here = list(self._alternatives(self._schema))
         for segment in path[:_DEEPEST]:
-            here = [a for schema in here for inner in _step(schema, segment) for a in self._alternatives(inner)]
+            found = (a for schema in here for inner in _step(schema, segment) for a in self._alternatives(inner))
+            # unions of types that refer to each other would double at every segment
+            here = list({id(schema): schema for schema in found}.values())
         return here if len(path) <= _DEEPEST else []
 
     def _alternatives(self, schema: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
@@ -152,7 +185,7 @@ class Expectation:
         several = [branch for word in ("anyOf", "oneOf", "allOf") for branch in schema.get(word, ())]
         for branch in several:
             yield from self._alternatives(branch, depth + 1)
-        if not several:
+        if not several or "properties" in schema:
             yield schema
 
     def _resolved(self, ref: object) -> Any:
@@ -161,9 +194,12 @@ class Expectation:
         found: Any = self._schema
         for part in ref.removeprefix("#").strip("/").split("/") if ref != "#" else ():
             name = part.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or name not in found:
+            if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+                found = found[int(name)]
+            elif isinstance(found, dict) and name in found:
+                found = found[name]
+            else:
                 raise ConfigurationError(f"expects: the schema refers to {ref!r}, which is not there")
-            found = found[name]
         return found
 
 
@@ -192,7 +228,8 @@ def _schema_of(source: Any, by_alias: bool) -> Mapping[str, Any]:
         return source
     origin = typing.get_origin(source)
     if origin in _STREAMS:
-        return {"type": "array", "items": _schema_of(typing.get_args(source)[0], by_alias)}
+        arguments = typing.get_args(source)
+        return {"type": "array", "items": _schema_of(arguments[0], by_alias)} if arguments else {"type": "array"}
     failure = "TypeError"
     for schema_of in (_own_schema, _msgspec_schema, _pydantic_schema):
         try:
@@ -208,7 +245,7 @@ def _schema_of(source: Any, by_alias: bool) -> Mapping[str, Any]:
 
 def _own_schema(source: Any, by_alias: bool) -> Mapping[str, Any] | None:
     own = getattr(source, "model_json_schema", None)
-    return dict(own(by_alias=by_alias, mode="serialization")) if callable(own) else None
+    return dict(own(by_alias=by_alias, mode="validation")) if callable(own) else None
 
 
 def _msgspec_schema(source: Any, by_alias: bool) -> Mapping[str, Any]:
@@ -219,7 +256,16 @@ def _pydantic_schema(source: Any, by_alias: bool) -> Mapping[str, Any] | None:
     pydantic: Any = sys.modules.get("pydantic")
     if pydantic is None or not hasattr(pydantic, "TypeAdapter"):
         return None
-    return dict(pydantic.TypeAdapter(source).json_schema(by_alias=by_alias, mode="serialization"))
+    return dict(pydantic.TypeAdapter(source).json_schema(by_alias=by_alias, mode="validation"))
+
+
+def _parts(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """The schemas inside a schema; what its other words hold is data."""
+    for word in ("properties", "patternProperties", "$defs", "definitions"):
+        yield from schema.get(word, {}).values()
+    for word in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        yield from schema.get(word, ())
+    yield from (schema[word] for word in ("items", "additionalProperties") if word in schema)
 
 
 def _kinds_of(schema: Mapping[str, Any]) -> frozenset[str] | None:

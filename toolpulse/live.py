@@ -116,7 +116,6 @@ class Live:
         """Judge tallies in order of their first ordinal, then what is away and how calls fail; the events to tell."""
         events: list[DriftEvent] = []
         ordered = sorted(tallies, key=lambda tally: tally.first)
-        self._newest = None
         for tally in ordered:
             if not self._announced and tally.first > WARM:
                 events.extend(self._learned(tally.time))
@@ -127,6 +126,7 @@ class Live:
             events.extend(self._learned(ordered[-1].time))
         if ordered:
             events.extend(self._silences(ordered))
+            self._newest = None
             newest = max(ordered, key=lambda tally: tally.last)
             events.extend(self._event(i, newest) for i in self.book.resolve(self.observations))
             self._release(only=self.book.lapse(self.observations))
@@ -159,6 +159,7 @@ class Live:
             learned = self._settle(tally.row)
             if learned is not None:
                 events.extend(self._map_event(decision, tally.time) for decision in learned)
+                tally = msgspec.structs.replace(tally, shape=self.taught.read(tally.shape))
                 judged = self._judge(tally)
         found = self.book.news(judged.findings)
         held = Held(tally.row, found, self.book.open(found, tally.first, tally.time))
@@ -293,7 +294,7 @@ class Live:
                 free = Judgement(key.shape, (), self.book.news(held.findings)).teaches
             else:
                 free = bool(held.incidents) and held.incidents <= only
-            if free and not key.broken:
+            if free:
                 del self._held[key]
                 self.taught.teach(held.row)
 

@@ -243,15 +243,18 @@ def rewrite(shape: Shape, as_map: Callable[[Path, Object], bool], limit: int, pa
 
 
 def settle(
-    rows: Sequence[tuple[Shape, int]], is_record: Callable[[Path], bool], limit: int
+    rows: Sequence[tuple[Shape, int]],
+    is_record: Callable[[Path], bool],
+    limit: int,
+    taken: Sequence[MapDecision] = (),
 ) -> tuple[list[Shape], tuple[MapDecision, ...]]:
-    """Read maps off all rows together: each row's shape rewritten, and the decisions taken.
+    """Read maps off all rows together: each row's shape rewritten, and the decisions, those ``taken`` before first.
 
     A record whose keys all look like data and that is met beside a map at the same path is a map, too.
     """
     shapes = [shape for shape, _ in rows]
     counts = [count for _, count in rows]
-    decided: dict[Path, MapDecision] = {}
+    decided: dict[Path, MapDecision] = {decision.path: decision for decision in taken}
     while True:
         shapes = _read(shapes, frozenset(decided), is_record, limit)
         new = learn(zip(shapes, counts, strict=True), lambda p: is_record(p) or p in decided)

@@ -13,7 +13,9 @@ from toolpulse._shapes import Array, Map, Object, Scalar, Shape
 from toolpulse.paths import ITEMS, ROOT, VALUES, Path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable
+    from collections.abc import Collection, Container, Iterable, Iterator
+
+    from toolpulse.paths import Segment
 
 CONTAINERS: Final = frozenset({"object", "array", "map"})
 
@@ -38,10 +40,9 @@ class Sightings:
         count, first, last = other.count, other.first, other.last
         if not count:
             return
-        # the most called lines of all; comparing is several times as fast as min and max
         if first < self.first or not self.count:
             self.first = first
-        if last > self.last:
+        if last > self.last:  # noqa: PLR1730 - the most called line of all; max takes several times as long
             self.last = last
         self.count += count
 
@@ -134,6 +135,14 @@ class Place:
         if segment is ITEMS:
             return self.items
         return self.values if segment is VALUES else self.fields.get(segment)
+
+    def children(self) -> Iterator[tuple[Segment, Place]]:
+        """The places one segment further in."""
+        yield from self.fields.items()
+        if self.items is not None:
+            yield ITEMS, self.items
+        if self.values is not None:
+            yield VALUES, self.values
 
     def plain(self) -> dict[str, Any]:
         """Everything counted, as plain data in sorted order; equal profiles give equal data."""

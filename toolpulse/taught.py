@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
     from toolpulse._shapes import Shape
     from toolpulse.paths import Path
+    from toolpulse.profile import Place
     from toolpulse.shape import Walker
 
 MOST_SHAPES: Final = 200
 """Distinct shapes kept of a baseline."""
+
+
+MOST_FIELDS: Final = 1024
+"""Fields kept of one place. Four times what a record may have at once; beyond it the record is read as a map."""
 
 
 class Taught:
@@ -85,7 +90,8 @@ class Taught:
         """
         rows = [*self._rows.values(), *([extra] if extra else ())]
         counted = [(row.shape, row.count) for row in rows]
-        shapes, decided = settle(counted, self._plain_walker.is_record, self.walker.limits.shapes)
+        is_record, limit = self._plain_walker.is_record, self.walker.limits.shapes
+        shapes, decided = settle(counted, is_record, limit, self._crowded())
         new = tuple(decision for decision in decided if decision.path not in self.maps_learned)
         if not new and all(a is row.shape for a, row in zip(shapes, rows, strict=True)):
             return None
@@ -97,9 +103,22 @@ class Taught:
             rewritten[key] = join(rewritten[key], new_row) if key in rewritten else new_row
         self._rows = rewritten
         self.merged = self.merged.with_maps(self.maps_learned)
+        # what the walk remembers of keys goes with it
+        self._plain_walker = self._plain_walker.with_maps(frozenset(), frozenset())
         self._refold()
-        self._plain_walker.forget()
         return new
+
+    def _crowded(self) -> tuple[MapDecision, ...]:
+        """The outermost places with more fields than any record has: their names are data, however they come and go."""
+        waiting: list[tuple[Path, Place]] = [((), self.profile.root)]
+        found = []
+        while waiting:
+            path, place = waiting.pop()
+            if len(place.fields) > MOST_FIELDS and not self._plain_walker.is_record(path):
+                found.append(_crowd(path, place))
+            else:
+                waiting += (((*path, segment), below) for segment, below in place.children())
+        return tuple(found)
 
     def _refold(self) -> None:
         rows = self._rows.values()
@@ -107,3 +126,12 @@ class Taught:
         self.parts = parts(self.profile.root)
         paths = frozenset(self.maps_learned)
         self.walker = self._plain_walker.with_maps(paths, map_paths(row.shape for row in rows))
+
+
+def _crowd(path: Path, place: Place) -> MapDecision:
+    counts = [field.sightings.count for field in place.fields.values()]
+    total = place.objects.count
+    kinds = frozenset(kind for field in place.fields.values() for kind in field.kinds)
+    often = sum(count >= 0.8 * total for count in counts)
+    # of how many at once there were only the mean is known
+    return MapDecision(path, total, len(counts), round(sum(counts) / total), often, counts.count(1), len(kinds))

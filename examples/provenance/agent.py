@@ -1,7 +1,8 @@
 """A scripted agent, run with one thing changed: `python examples/provenance/agent.py bad.jsonl --change prompt`.
 
-What it is started with lies beside it: `run.toml`, `prompts/`, `tools/`, `requirements.lock`. A run copies them, changes
-one, and writes its trace. No model is asked: what differs between two traces is what was changed.
+What it is started with lies beside it: `run.toml`, `prompts/`, `tools/`, `requirements.lock`. A run copies them,
+changes one, and writes its trace. No model is asked: what differs between two traces is what was changed. Traces of
+every change lie in `traces/`, `good.jsonl` is the one to compare with.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def run(trace: Path, change: str = "nothing") -> None:
     """Run the agent once, with one change, and write its trace."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "agent"
-        shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+        shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("*.py", "*.jsonl", "__pycache__"))
         if CHANGES[change]:
             name, before, after = CHANGES[change]
             file = folder / name
@@ -67,12 +68,14 @@ def answer(folder: Path, writer: TraceWriter, dated: str) -> None:
         writer.note_returned(f"{given['model']}-{dated}", step)
         if step == "plan":
             argument = tool["parameters"]["required"][0]
-            writer.write({
-                "kind": "tool",
-                "generation_id": step,
-                "gen_ai.tool.name": tool["name"],
-                "gen_ai.tool.call.arguments": {argument: "retry budgets"},
-            })
+            writer.write(
+                {
+                    "kind": "tool",
+                    "generation_id": step,
+                    "gen_ai.tool.name": tool["name"],
+                    "gen_ai.tool.call.arguments": {argument: "retry budgets"},
+                }
+            )
 
 
 if __name__ == "__main__":

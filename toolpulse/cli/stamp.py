@@ -71,7 +71,7 @@ STAMP: Final = Command(
     "[FILE] [--model MODEL]",
     "Writes a trace to standard output with the declared model on each generation that names none, and says on\n"
     "it that the model comes from configuration. Other lines pass through as they are; no response is read.",
-    "AGENT_MODEL_ID=model-x-2025-01 toolpulse stamp trace.jsonl > stamped.jsonl",
+    "toolpulse stamp trace.jsonl --model model-x-2025-01 > stamped.jsonl",
     (Exit.OK, Exit.INCOMPARABLE, Exit.INPUT),
     _arguments,
     _stamp,

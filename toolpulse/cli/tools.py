@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import re
 import shlex
 import sys
@@ -31,7 +32,7 @@ def tools_of(source: str) -> object:
     if source.startswith(_SERVER):
         return list_tools(_words(source))
     live = _LIVE.fullmatch(source)
-    if live is not None:
+    if live is not None and not os.path.lexists(source):
         return _live(source, *live.groups())
     plain = document(source)
     return load_pin(source) if isinstance(plain, dict) and plain.get("kind") == PIN else plain

@@ -85,18 +85,18 @@ def schema_changes(one: Any, other: Any, at: Path = (), *, output: bool = False)
 
 def words_path(path: Path) -> Path:
     """The argument that a word of a schema is about."""
-    return _spot(path[:-1]).argument
+    return _spot(path[:-1], wrapped=False).argument
 
 
-def _spot(path: Path) -> _Spot:
-    """Read a path of a surface, or of a schema: names of arguments stay, keywords that lead to schemas go."""
+def _spot(path: Path, *, wrapped: bool = True) -> _Spot:
+    """Read a path of a surface, or not ``wrapped`` of a schema: names of arguments stay, keywords between them go."""
     argument: list[Segment] = []
     rest = list(path)
     while rest:
         word = str(rest.pop(0))
         if word == "properties" and rest:
             argument.append(rest.pop(0))
-            if rest and rest.pop(0) == "required":
+            if wrapped and rest and rest.pop(0) == "required":
                 return _Spot(tuple(argument), "required")
         elif word in NAMED and rest:
             name = rest.pop(0)

@@ -68,6 +68,8 @@ def _check(config: Mapping[str, Any]) -> None:
             raise InputError(f"{key}: {kind.__name__} is needed, not {type(config[key]).__name__}")
     if isinstance(config["tool_timeout_s"], bool) or not isinstance(config["tool_timeout_s"], int | float):
         raise InputError("tool_timeout_s: a number of seconds is needed")
+    if "variables" in config and "variables" in config.get("extra", {}):
+        raise InputError("variables: stands in extra too")
 
 
 def _variables(wanted: list[Any], environment: Mapping[str, str]) -> dict[str, Any]:

@@ -216,7 +216,9 @@ def _stamped(line: AnyStr, number: int, model: str) -> AnyStr:
         span = load_exact(body)
     except InputError as error:
         raise InputError(f"line {number}: {getattr(error, 'reason', error)}") from None
-    if not isinstance(span, dict) or span.get("kind") != "generation" or not _lacks_model(span):
+    if not isinstance(span, dict) or span.get("kind") != "generation":
+        return line
+    if _names_model(span, number):
         return line
     span |= {names.MODEL: model, names.MISSING_MODEL: "false", names.MODEL_SOURCE: "config"}
     if names.TUPLE in span or names.PROMPT_HASH in span:
@@ -233,6 +235,8 @@ def _retupled(span: dict[str, Any], number: int) -> str:
         raise InputError(f"line {number}: {names.TEMPERATURE}: {error}") from None
 
 
-def _lacks_model(span: Mapping[str, Any]) -> bool:
-    model = span.get(names.MODEL)
-    return not isinstance(model, str) or not model.strip()
+def _names_model(span: Mapping[str, Any], number: int) -> bool:
+    try:
+        return _model(span.get(names.MODEL)) is not None
+    except ConfigurationError as error:
+        raise InputError(f"line {number}: {names.MODEL}: {error}") from None

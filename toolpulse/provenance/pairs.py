@@ -125,7 +125,7 @@ class _Pair:
         return tuple(
             f"{side}: {names.MODEL}"
             for side, one in self.sides.items()
-            if names.MODEL not in one.fingerprint or one.fingerprint.get(names.MISSING_MODEL) == "true"
+            if names.MODEL not in one.fingerprint or _denied(one.fingerprint)
         )
 
     def _without_tools(self) -> tuple[str, ...]:
@@ -186,6 +186,11 @@ class _Pair:
             yield f"{names.MODEL} (declared, not observed)"
         for one in self.sides.values():
             yield from one.unverified
+
+
+def _denied(found: Mapping[str, Any]) -> bool:
+    """Whether a span with a model says itself that it has none."""
+    return found.get(names.MISSING_MODEL) == "true" or found.get(names.MODEL_SOURCE) == "absent"
 
 
 def _explained(one: Generation, name: str, *, nothing: bool) -> bool:

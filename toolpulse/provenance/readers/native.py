@@ -45,7 +45,7 @@ def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
             head = _head(place, line, first=number == 0)
             run = line.get(names.MANIFEST_ID, head.manifest_id)
             continue
-        _same_run(place, line, run)
+        run = _same_run(place, line, run)
         returned |= {model} if (model := text_or_none(line.get(names.NATIVE_RETURNED_MODEL))) else set()
         kind = _kind(place, line)
         if kind == "generation":
@@ -72,11 +72,12 @@ def _head(place: str, line: dict[str, Any], *, first: bool) -> Manifest:
         raise named(place, error) from None
 
 
-def _same_run(place: str, line: Mapping[str, Any], run: object) -> None:
-    """Every span names the manifest it ran under; one that names another does not belong here."""
+def _same_run(place: str, line: Mapping[str, Any], run: object) -> object:
+    """The manifest that the spans of a trace name, the first line's or the first that is named; one trace, one run."""
     found = line.get(names.MANIFEST_ID)
     if run is not None and found is not None and found != run:
-        raise InputError(f"{place}: {names.MANIFEST_ID} is not that of the first line: this trace mixes runs")
+        raise InputError(f"{place}: {names.MANIFEST_ID} is not that of the lines before: this trace mixes runs")
+    return found if run is None else run
 
 
 def _kind(place: str, line: Mapping[str, Any]) -> str:
