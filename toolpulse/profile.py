@@ -136,6 +136,11 @@ class Place:
             return self.items
         return self.values if segment is VALUES else self.fields.get(segment)
 
+    @property
+    def has_children(self) -> bool:
+        """Whether there are places further in."""
+        return bool(self.fields) or self.items is not None or self.values is not None
+
     def children(self) -> Iterator[tuple[Segment, Place]]:
         """The places one segment further in."""
         yield from self.fields.items()

@@ -64,7 +64,7 @@ class _Silences:
     def root(self, place: Place, shape: Shape) -> tuple[Change, ...]:
         if shape.kind == "null" or is_empty(shape):
             after = "null" if shape.kind == "null" else "empty"
-            before = named(place.commonest) if after == "null" else "non-empty"
+            before = place if after == "null" else "non-empty"
             self._ask(place.filled if place.filled.count else place.valued, ROOT, "empty", before, after)
         else:
             self._place(place, frozenset((shape,)), ROOT, inside=False)
@@ -72,7 +72,7 @@ class _Silences:
 
     def _place(self, place: Place, shapes: frozenset[Shape], path: Path, *, inside: bool) -> None:
         if {shape.kind for shape in shapes} == {"null"}:
-            self._ask(place.valued, path, "valueless", named(place.commonest), "null")
+            self._ask(place.valued, path, "valueless", place, "null")
             return
         objects = [shape for shape in shapes if isinstance(shape, Object)]
         if objects:
@@ -93,13 +93,14 @@ class _Silences:
                 if any(not isinstance(child, Scalar) or child.kind == "null" for child in children):
                     self._place(field, children, (*path, name), inside=inside)
             else:
-                self._ask(field.sightings, (*path, name), "vanished", named(field.commonest), "missing")
+                self._ask(field.sightings, (*path, name), "vanished", field, "missing")
 
-    def _ask(self, seen: Sightings, path: Path, fact: Fact, before: str, after: str) -> None:
+    def _ask(self, seen: Sightings, path: Path, fact: Fact, known: Place | str, after: str) -> None:
         last = max(seen.last, self._floor)
         silent = self._now - last
         if improbable(seen.count, last, silent, self._among):
             evidence = f"{seen.count:,} of {last:,} before; not in the last {silent:,}"
+            before = known if isinstance(known, str) else named(known.commonest)
             self._found.append(Change(path, fact, before, after, evidence, taught=last))
 
 

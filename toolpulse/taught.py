@@ -43,6 +43,7 @@ class Taught:
         self.parts = 0
         """How many parts of the response come and go."""
         self._plain_walker = walker
+        self._questions = self._next_answer = 0
         self._rows: dict[tuple[Shape, str], Row] = {}
 
     @property
@@ -86,15 +87,22 @@ class Taught:
     def settle(self, extra: Row | None = None) -> tuple[MapDecision, ...] | None:
         """Ask whether keys that come and go are data, of these rows and ``extra``.
 
-        What is decided rewrites the stored shapes, and what the walk kept of keys goes. None where nothing changed.
+        What is decided rewrites the stored shapes, and what the walk kept of keys goes. None where nothing changed. The
+        answer takes as long as there are rows, so after many answers without a decision not every question gets one.
         """
+        crowded = self._crowded()
+        self._questions += 1
+        if self._questions < self._next_answer and not crowded:
+            return None
+        self._next_answer = self._questions + max(1, self._questions // 8)
         rows = [*self._rows.values(), *([extra] if extra else ())]
         counted = [(row.shape, row.count) for row in rows]
         is_record, limit = self._plain_walker.is_record, self.walker.limits.shapes
-        shapes, decided = settle(counted, is_record, limit, self._crowded())
+        shapes, decided = settle(counted, is_record, limit, crowded)
         new = tuple(decision for decision in decided if decision.path not in self.maps_learned)
         if not new and all(a is row.shape for a, row in zip(shapes, rows, strict=True)):
             return None
+        self._questions = self._next_answer = 0
         self.maps_learned.update((decision.path, decision) for decision in new)
         rewritten: dict[tuple[Shape, str], Row] = {}
         for row, shape in zip(self._rows.values(), shapes, strict=False):
@@ -117,7 +125,7 @@ class Taught:
             if len(place.fields) > MOST_FIELDS and not self._plain_walker.is_record(path):
                 found.append(_crowd(path, place))
             else:
-                waiting += (((*path, segment), below) for segment, below in place.children())
+                waiting += (((*path, segment), below) for segment, below in place.children() if below.has_children)
         return tuple(found)
 
     def _refold(self) -> None:

@@ -18,7 +18,7 @@ _PARAMETERS: Final = ("parameters", "input_schema", "inputSchema")
 _OUTPUT: Final = ("outputSchema", "output_schema")
 _WORDS: Final = ("description", "title", "annotations")
 _OBJECT: Final = ("name", "type", *_WORDS, *_PARAMETERS, *_OUTPUT)
-_FUNCTION: Final = frozenset({"function", "custom"})
+_FUNCTION: Final = ("function", "custom")
 """The ``type`` of tools that the caller defines; any other is a tool of the provider's own."""
 
 

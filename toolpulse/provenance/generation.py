@@ -109,7 +109,7 @@ def _is_whole(definition: object) -> bool:
     body = inner if isinstance(inner, Mapping) else definition
     if any(word in body for word in ("parameters", "input_schema", "inputSchema")):
         return True
-    return definition.get("type", "function") not in {"function", "custom"}
+    return definition.get("type", "function") not in ("function", "custom")
 
 
 def _digests(definitions: list[Any], key: bytes | str | None) -> dict[str, str | float]:

@@ -171,7 +171,8 @@ def _part(part: object) -> object:
 
 def spoken(messages: Iterable[object], roles: frozenset[str]) -> object:
     """What the messages of some roles say: one as it is, several as a list, None of none."""
-    found = [said(message) for message in messages if isinstance(message, dict) and message.get("role") in roles]
+    known = (message for message in messages if isinstance(message, dict))
+    found = [said(message) for message in known if text_or_none(message.get("role")) in roles]
     return None if not found else found[0] if len(found) == 1 else found
 
 
@@ -204,6 +205,11 @@ def loose(value: Any) -> Any:
     """JSON text as what it says; any other text as it is."""
     found = structured(value)
     return value if found is CUT else found
+
+
+def listed(value: object) -> list[Any]:
+    """The value, where it is a list; else an empty one."""
+    return value if isinstance(value, list) else []
 
 
 def text_or_none(value: object) -> str | None:

@@ -16,6 +16,7 @@ from toolpulse.provenance.readers.base import (
     IncompleteError,
     ToolCall,
     generation,
+    listed,
     loose,
     parameters,
     spoken,
@@ -87,7 +88,7 @@ def _message(message: object) -> object:
     """A message in the spelling of the providers; parts stand under ``contents``."""
     if not isinstance(message, dict) or "contents" not in message:
         return message
-    parts = [one.get("message_content") if isinstance(one, dict) else one for one in message["contents"]]
+    parts = [one.get("message_content") if isinstance(one, dict) else one for one in listed(message["contents"])]
     return {"role": message.get("role"), "content": parts}
 
 

@@ -21,6 +21,7 @@ from toolpulse.provenance.readers.base import (
     IncompleteError,
     ToolCall,
     generation,
+    listed,
     loose,
     parameters,
     spoken,
@@ -40,7 +41,7 @@ _TOOL_CALL: Final = "execute_tool"
 def read(span: Span) -> Generation | ToolCall | None:
     """The span as a generation or a tool call; None where it is neither. Raises InputError as ``generation`` does."""
     found = {names.RENAMED.get(name, name): value for name, value in span.attributes.items()}
-    operation = found.get(names.OPERATION)
+    operation = text_or_none(found.get(names.OPERATION))
     if operation == _TOOL_CALL or (operation is None and names.TOOL_NAME in found):
         return _tool_call(span, found)
     if operation in _OTHER:
@@ -147,7 +148,7 @@ def _tools(found: Mapping[str, Any]) -> Any:
 def _of_pydantic_ai(request: Mapping[str, Any]) -> list[Any]:
     """PydanticAI writes its tools into an attribute of its own."""
     tools = [
-        one for key in ("function_tools", "output_tools") for one in request.get(key) or () if isinstance(one, dict)
+        one for key in ("function_tools", "output_tools") for one in listed(request.get(key)) if isinstance(one, dict)
     ]
     known = [
         {
@@ -158,7 +159,7 @@ def _of_pydantic_ai(request: Mapping[str, Any]) -> list[Any]:
         }
         for one in tools
     ]
-    return [*known, *(request.get("builtin_tools") or ())]
+    return [*known, *listed(request.get("builtin_tools"))]
 
 
 def _coverage(found: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from toolpulse.provenance.readers.base import (
     ToolCall,
     Trace,
     generation,
+    listed,
     parameters,
     spoken,
     text_or_none,
@@ -79,12 +80,12 @@ def _runs(documents: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, dict[str,
     for place, document in documents:
         held = document if isinstance(document, list) else [document]
         if isinstance(document, dict) and "run_type" not in document:
-            held = [one for name in ("post", "patch") for one in document.get(name) or []]
+            held = [one for name in ("post", "patch") for one in listed(document.get(name))]
         for index, one in enumerate(held):
             where = place if len(held) == 1 else f"{place} run {index + 1}"
             run = mapping(one, where, "a run")
             yield where, run
-            yield from _runs((where, child) for child in run.get("child_runs") or [])
+            yield from _runs((where, child) for child in listed(run.get("child_runs")))
 
 
 def _generation(place: str, run: dict[str, Any], extra: dict[str, Any]) -> Generation:

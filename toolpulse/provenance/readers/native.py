@@ -98,7 +98,7 @@ def _tool_call(place: str, line: Mapping[str, Any]) -> ToolCall:
         name=name,
         arguments=line.get(names.TOOL_ARGUMENTS, msgspec.UNSET),
         result=line.get(names.TOOL_RESULT, msgspec.UNSET),
-        failed=line.get(names.ERROR) is not None or line.get("status") in {"error", "ERROR"},
+        failed=line.get(names.ERROR) is not None or line.get("status") in ("error", "ERROR"),
         generation_id=text_or_none(line.get(names.GENERATION_ID)),
         manifest_id=text_or_none(line.get(names.MANIFEST_ID)),
     )

@@ -53,7 +53,7 @@ def _span(place: str, span: dict[str, Any], resource: dict[str, Any]) -> Span:
         attributes={k: v for k, v in resource.items() if "sampl" in k.lower()} | _attributes(place, span),
         events=tuple((str(e.get("name")), _attributes(place, e)) for e in _list(place, span, "events")),
         started=nanoseconds(span.get("startTimeUnixNano")),
-        failed=status.get("code") in {2, "STATUS_CODE_ERROR"},
+        failed=status.get("code") in (2, "STATUS_CODE_ERROR"),
         dropped=dropped if isinstance(dropped, int) else 1,
         state=str(span.get("traceState") or ""),
     )
