@@ -1,4 +1,4 @@
-"""Watch a tool, change its responses, read what changed: `python examples/quickstart.py && toolpulse log drift.jsonl`."""
+"""Watch a tool, change its responses, and read what changed with `toolpulse log drift.jsonl`."""
 
 from __future__ import annotations
 

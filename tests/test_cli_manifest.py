@@ -6,7 +6,8 @@ import pytest
 from cli_runs import one_line, ran
 from traces import stamped, write
 
-from toolpulse.provenance.manifest import advice, manifest_of
+from toolpulse.provenance.environment import advice
+from toolpulse.provenance.manifest import manifest_of
 from toolpulse.provenance.writer import TraceWriter
 
 FIELDS = {

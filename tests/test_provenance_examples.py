@@ -105,8 +105,8 @@ def test_the_sessions_of_the_page_are_what_the_program_prints(again):
 
 def test_the_page_names_every_reason_and_verdict():
     """A word that a command prints is looked up there."""
+    from toolpulse.provenance.environment import ADVICE
     from toolpulse.provenance.gate import REASONS
-    from toolpulse.provenance.manifest import ADVICE
 
     text = DOCS.read_text("utf-8")
     for word in (*REASONS, *(one.verdict for one in ADVICE)):

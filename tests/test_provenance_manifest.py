@@ -20,7 +20,8 @@ from toolpulse.errors import (
 )
 from toolpulse.provenance import manifest as manifests
 from toolpulse.provenance.configured import manifest_from
-from toolpulse.provenance.manifest import ADVICE, Manifest, advice, build_manifest, classify, manifest_of
+from toolpulse.provenance.environment import ADVICE, advice, classify
+from toolpulse.provenance.manifest import Manifest, build_manifest, manifest_of
 from toolpulse.provenance.readers import load_trace
 from toolpulse.provenance.runs import classify_files, classify_runs, group, load_run
 from toolpulse.provenance.writer import TraceWriter

@@ -271,6 +271,44 @@ def test_a_hash_is_of_complete_content_or_there_is_none(tmp_path, case):
     assert ruling.code is Code.INCOMPARABLE
 
 
+def said_by(tmp_path, *messages):
+    """The fingerprint of a call with these messages."""
+    return only(tmp_path, console(ATTRIBUTES | {"gen_ai.input.messages": list(messages)})).fingerprint
+
+
+ASKED = {"role": "user", "content": "retry policy?"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"role": "assistant", "parts": [{"type": "tool_call", "name": "search_docs"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "response": {"results": []}}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": "Three times."}]},
+    ],
+)
+def test_what_was_answered_is_no_part_of_the_prompt(tmp_path, answer):
+    """Else the second step of every run has another prompt, because the first one went otherwise."""
+    found = said_by(tmp_path, ASKED, answer)
+    assert found["prompt.hash"] == NATIVE["prompt.hash"]
+    beside = {"role": "user", "content": [{"type": "tool_result"}, {"type": "text", "text": "retry policy?"}]}
+    assert said_by(tmp_path, beside)["prompt.hash"] == NATIVE["prompt.hash"]
+
+
+@pytest.mark.parametrize("stranger", [{"role": "usr", "content": "x"}, {"content": "x"}, {"role": []}, "x", None])
+def test_a_message_of_nobody_knows_whom_is_not_passed_over(tmp_path, stranger):
+    """It may be what the model was asked; left out, two prompts would look equal."""
+    assert "prompt.hash" not in said_by(tmp_path, ASKED, stranger)
+
+
+def test_a_text_that_is_a_list_of_texts_is_another(tmp_path):
+    """Two messages, and one of two parts, are sent differently."""
+    parts = [{"type": "text", "text": text} for text in ("a", "b")]
+    one = said_by(tmp_path, {"role": "user", "content": parts})
+    two = said_by(tmp_path, *({"role": "user", "content": [part]} for part in parts))
+    assert one["prompt.hash"] != two["prompt.hash"]
+
+
 def test_dropped_attributes_are_cut_content(tmp_path):
     """An SDK with a limit of attributes drops the last ones and counts them."""
     assert only(tmp_path, otlp(ATTRIBUTES, droppedAttributesCount=2)).remarks == ("truncated",)
@@ -478,6 +516,54 @@ def test_any_text_is_a_trace_or_an_error_that_names_the_file(tmp_path_factory, t
         load_trace(file)
     except InputError as error:
         named = "t.jsonl" in str(error)
+        assert named
+
+
+JUNK = (
+    None,
+    True,
+    0,
+    1.5,
+    "",
+    "x",
+    "{}",
+    '"',
+    [],
+    {},
+    [[]],
+    [1],
+    {"type": []},
+    {"role": []},
+    ["user"],
+    10**30,
+    "1e400",
+)
+WHOLE = (console(ATTRIBUTES), otlp(ATTRIBUTES), console(flattened()), LANGFUSE, LANGSMITH, stamped(generation_id="g"))
+
+
+def places(value, here=()):
+    """Every place in a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, held in inner:
+        yield (*here, key)
+        yield from places(held, (*here, key))
+
+
+@given(st.data())
+def test_a_span_with_other_types_inside_is_a_trace_or_an_error(tmp_path_factory, data):
+    """One field of an export that changed its type must end in a sentence, whichever field it is."""
+    document = json.loads(json.dumps(data.draw(st.sampled_from(WHOLE))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from(list(places(document))))
+        holder = document
+        for key in way:
+            holder = holder[key]
+        holder[last] = json.loads(json.dumps(data.draw(st.sampled_from(JUNK))))
+    file = write(tmp_path_factory.mktemp("any") / "t.json", document)
+    try:
+        gate(file, file)
+    except InputError as error:
+        named = "t.json" in str(error)
         assert named
 
 

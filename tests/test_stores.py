@@ -16,7 +16,6 @@ from toolpulse.stores.base import Snapshot, Store
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
-
 NAMES = st.sampled_from(["", "t", "u", "a.b", "é\n", "x" * 300])
 
 
@@ -30,6 +29,7 @@ STORES = {"memory": MemoryStore}
 
 @pytest.fixture(params=STORES.values(), ids=STORES.keys())
 def store(request):
+    """A fresh store of each kind."""
     made = request.param()
     yield made
     made.close()

@@ -18,8 +18,9 @@ SURFACE = (
 IDIOMS = {"Any", "TYPE_CHECKING", "annotations"}  # names that a typed module needs for itself
 
 HEAVY = (
-    "argparse asyncio attrs http.server multiprocessing numpy psycopg pydantic rich sqlite3 structlog urllib.request wrapt".split()
-)
+    "argparse asyncio attrs http.server multiprocessing numpy psycopg pydantic rich sqlite3 structlog urllib.request "
+    "wrapt"
+).split()
 FOREIGN = "attrs mcp numpy pydantic rich sqlite3 structlog".split()
 
 

@@ -178,7 +178,7 @@ CHANGES = {
         "investigate",
     ),
     "a nullable value is gone": (
-        lambda call, rng: {"hub": "h", "eta": None if call >= 400 or call == 4 or rng.random() < 0.15 else 5},
+        lambda call, rng: {"hub": "h", "eta": None if call >= 400 or (call < 9 and call % 2) or rng.random() < 0.15 else 5},
         25,
         "investigate",
     ),

@@ -7,6 +7,7 @@ msgspec.Struct by msgspec's. A schema given as a dict is taken as it is.
 from __future__ import annotations
 
 import collections.abc
+import inspect
 import sys
 import typing
 from typing import TYPE_CHECKING, Any, Final
@@ -229,9 +230,12 @@ def _schema_of(source: Any, by_alias: bool) -> Mapping[str, Any]:
     origin = typing.get_origin(source)
     if origin in _STREAMS:
         arguments = typing.get_args(source)
-        return {"type": "array", "items": _schema_of(arguments[0], by_alias)} if arguments else {"type": "array"}
+        items = dict(_schema_of(arguments[0], by_alias)) if arguments else {}
+        # references are read from the outermost schema
+        return {"type": "array", "$defs": items.pop("$defs", {}), "items": items}
     failure = "TypeError"
-    for schema_of in (_own_schema, _msgspec_schema, _pydantic_schema):
+    # pydantic makes a schema of a function's parameters, which nobody means here
+    for schema_of in () if inspect.isroutine(source) else (_own_schema, _msgspec_schema, _pydantic_schema):
         try:
             found = schema_of(source, by_alias)
         except Exception as error:  # noqa: BLE001 - each reader has errors of its own for a type it does not know

@@ -214,12 +214,11 @@ class Book:
             # errors come between two observations, so there may be more of them than these
             span = max(incident.last - incident.opened + 1, incident.count)
             if improbable(incident.count, span, away):
-                tellings = incident.tellings + (not incident.silent)
-                now = msgspec.structs.replace(incident, status="resolved", silent=False, tellings=tellings)
-                self.incidents[now.id] = now
                 # a return that nobody was told of ends without a word, too
-                if not incident.silent:
-                    told.append(now)
+                if incident.silent:
+                    self.incidents[incident.id] = msgspec.structs.replace(incident, status="resolved", silent=False)
+                else:
+                    told.append(self._told(incident, "resolved"))
         return told
 
     def lapse(self, ordinal: int) -> frozenset[str]:

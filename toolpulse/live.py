@@ -61,6 +61,8 @@ class Live:
         self._held: dict[RowKey, Held] = {}
         self._held_last = 0
         self._newest: Tally | None = None
+        self._again: set[str] = set()
+        """The incidents to which emptiness that teaches was counted in this flush."""
         self._cuts: set[tuple[str, str]] = set()
         self._failed = 0
         self._announced = sealed is not None
@@ -127,6 +129,7 @@ class Live:
         if ordered:
             events.extend(self._silences(ordered))
             self._newest = None
+            self._again.clear()
             newest = max(ordered, key=lambda tally: tally.last)
             events.extend(self._event(i, newest) for i in self.book.resolve(self.observations))
             self._release(only=self.book.lapse(self.observations))
@@ -203,6 +206,7 @@ class Live:
                 if first_time and shows_empty(tally.shape, path):
                     names.append(name)
                     break
+        self._again.update(names)
         return self._seen(names, tally.count, tally)
 
     def _silences(self, tallies: list[Tally]) -> list[DriftEvent]:
@@ -219,7 +223,8 @@ class Live:
             known = self.book.of(found)
             names = self.book.open(found, newest.last, newest.time)
             again = sum(tally.count for tally in tallies if shows(tally.shape, change))
-            events += self._seen(names - known, 1, newest) + self._seen(names & known, again, newest)
+            events += self._seen(names - known, 1, newest)
+            events += self._seen((names & known) - self._again, again, newest)
         return events
 
     def _errors(self, errors: Errors) -> list[DriftEvent]:

@@ -29,7 +29,7 @@ def _gate(args: argparse.Namespace) -> int:
     else:
         from toolpulse.cli._render import Printer
 
-        counts = f"{len(one.generations)} and {plural(len(other.generations), 'generation')}"
+        counts = f"{len(one.generations):,} and {plural(len(other.generations), 'generation')}"
         word = "" if ruling.code is Code.OK else f"  {ruling.primary}"
         head = f"{_HEADS[ruling.code]}{word}  {counts}, alignment: {how}"
         Printer(Output()).lines(report(head, ruling, _advice(ruling, how, cause), values=args.values))

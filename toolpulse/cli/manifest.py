@@ -20,7 +20,8 @@ from toolpulse.cli._text import plural
 from toolpulse.cli.inputs import shown
 from toolpulse.errors import ConfigurationError
 from toolpulse.provenance.configured import manifest_from
-from toolpulse.provenance.manifest import SCHEMA, WHAT, Manifest, advice
+from toolpulse.provenance.environment import advice
+from toolpulse.provenance.manifest import SCHEMA, WHAT, Manifest
 from toolpulse.provenance.runs import Group, classify_files, group, load_run
 from toolpulse.stores import files
 

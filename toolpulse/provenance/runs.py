@@ -10,7 +10,8 @@ import msgspec
 
 from toolpulse._files import check_schemas, named
 from toolpulse.errors import InputError
-from toolpulse.provenance.manifest import ADVICE, SUPPORTED, UNVERIFIED, WHAT, Manifest, classify, manifest_of
+from toolpulse.provenance.environment import ADVICE, UNVERIFIED, classify
+from toolpulse.provenance.manifest import SUPPORTED, WHAT, Manifest, manifest_of
 from toolpulse.provenance.readers import load_trace
 from toolpulse.provenance.readers._documents import documents
 from toolpulse.verdicts import Ruling

@@ -143,21 +143,44 @@ class IncompleteError(Exception):
     """A message is not there as it was sent: its text was left out or cut."""
 
 
-def said(message: object) -> object:
-    """What one message says: its text, or its parts where they are not one text.
+SYSTEM: Final = frozenset({"system", "developer"})
+USER: Final = frozenset({"user", "human"})
+_ANSWERS: Final = frozenset({"assistant", "ai", "model", "chatbot", "tool", "function"})
+_RESULTS: Final = frozenset({"tool_result", "tool_call_response", "function_response", "server_tool_call_response"})
+"""Parts that a tool returned: some providers put them into messages of the user."""
 
-    Reads both spellings, ``parts`` of OpenTelemetry and ``content`` of the providers. Raises IncompleteError where the
-    content was left out.
+
+def spoken(messages: Iterable[object], roles: frozenset[str]) -> object:
+    """What the messages of some roles say: one as it is, several as a list, None of none.
+
+    A message is its text, or ``{"parts": [...]}`` where it has several; both spellings are read, OpenTelemetry's
+    ``parts`` and the providers' ``content``. What models and tools answered is left out: it came of the set-up and is
+    no part of it. Raises IncompleteError where content was left out, or a message is of nobody knows whom.
     """
-    if not isinstance(message, dict):
-        raise IncompleteError
-    content = message.get("parts", message.get("content"))
+    said: list[object] = []
+    for message in messages:
+        role = text_or_none(message.get("role")) if isinstance(message, dict) else None
+        if role is None or role not in SYSTEM | USER | _ANSWERS:
+            raise IncompleteError
+        if role in roles and isinstance(message, dict):
+            said += _said(message.get("parts", message.get("content")))
+    return None if not said else said[0] if len(said) == 1 else said
+
+
+def _said(content: object) -> list[object]:
+    """What one message says, as a list of one; an empty one where tools said all of it."""
     if isinstance(content, str):
-        return content
+        return [content]
     if not isinstance(content, list):
         raise IncompleteError
-    parts = [_part(part) for part in content]
-    return parts[0] if len(parts) == 1 else parts
+    parts = [_part(part) for part in content if not _is_result(part)]
+    if content and not parts:
+        return []
+    return parts if len(parts) == 1 else [{"parts": parts}]
+
+
+def _is_result(part: object) -> bool:
+    return isinstance(part, dict) and text_or_none(part.get("type")) in _RESULTS
 
 
 def _part(part: object) -> object:
@@ -167,17 +190,6 @@ def _part(part: object) -> object:
     if not isinstance(text, str):
         raise IncompleteError
     return text
-
-
-def spoken(messages: Iterable[object], roles: frozenset[str]) -> object:
-    """What the messages of some roles say: one as it is, several as a list, None of none."""
-    known = (message for message in messages if isinstance(message, dict))
-    found = [said(message) for message in known if text_or_none(message.get("role")) in roles]
-    return None if not found else found[0] if len(found) == 1 else found
-
-
-SYSTEM: Final = frozenset({"system", "developer"})
-USER: Final = frozenset({"user", "human"})
 
 
 def parameters(place: str, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -138,9 +138,9 @@ def _message(message: Any) -> Any:
     fields = _object(message.get("kwargs")) or message
     identity = message.get("id")
     name = identity[-1] if isinstance(identity, list) and identity else None
-    kind = fields.get("type")
+    kind = text_or_none(fields.get("type")) or text_or_none(fields.get("role")) or ""
     role = _ROLES.get(name) if isinstance(name, str) else None
-    return {"role": role or _TYPES.get(str(kind), kind), "content": fields.get("content")}
+    return {"role": role or _TYPES.get(kind, kind), "content": fields.get("content")}
 
 
 def _tool_call(place: str, run: dict[str, Any]) -> ToolCall:
