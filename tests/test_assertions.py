@@ -93,7 +93,7 @@ class NoTruth:
         lambda r: r.update(total=CANARY),
         lambda r: NoTruth(),
         lambda: True,
-        lambda r: [][5],
+        lambda r: r[5],
     ],
 )
 def test_no_assertion_disturbs_the_tool_and_no_value_is_kept(hostile):

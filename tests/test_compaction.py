@@ -85,8 +85,8 @@ def test_a_restart_knows_what_was_let_go():
     """The snapshot holds rows and the merged evidence; together they are the profile."""
     store = MemoryStore()
     with RecordingMonitor(store=store) as one:
-        for number in range(600):
-            one.observe("t", bits(number * 7 % 4096))
+        for number in (0, 4095, *range(0, 4096, 7)):
+            one.observe("t", bits(number))
         before = one._tracks["t", ""].live.profile.plain()
     with RecordingMonitor(store=store) as two:
         two.observe("t", bits(0))
@@ -131,7 +131,7 @@ HOSTILE = {
     "beside known fields": lambda rng: {**STEADY, word(rng): 1},
     "of many kinds": lambda rng: {**STEADY, word(rng): rng.choice([1, "x", [1], {"q": 1}, None])},
     "deep": lambda rng: {"a": {"b": {**STEADY, word(rng): {word(rng): 1}}}},
-    "in arrays": lambda rng: {"rows": [{**STEADY, word(rng): 1}, STEADY]},
+    "in arrays": lambda rng: {"rows": [{**STEADY, word(rng): 1}] * 2},
     "many at once": lambda rng: {**STEADY, **{word(rng): rng.choice([1, [1]]) for _ in range(40)}},
 }
 
@@ -155,7 +155,7 @@ def test_ever_new_field_names_are_bounded(name, monkeypatch):
     for _ in range(100):
         monitor.observe("t", HOSTILE[name](rng))
     assert len(monitor.events) - told <= 3
-    assert [event for event in monitor.drift if event.risk is not None and event.risk == "high"] == []
+    assert [event for event in monitor.drift if event.risk == "high"] == []
 
 
 @pytest.mark.slow

@@ -347,7 +347,7 @@ def anything() -> dict[str, typing.Any]:
     """No say."""
 
 
-def unreadable() -> "gone.Model":  # noqa: F821 - that is the point
+def unreadable() -> gone.Model:  # noqa: F821 - that is the point
     """A name that is not there."""
 
 
@@ -395,7 +395,7 @@ class TestAnnotations:
 
     def test_an_annotation_that_cannot_be_read_is_named(self):
         """A consumer that reads one cannot be bound to it."""
-        with pytest.raises(ConfigurationError, match="expects.*NameError"):
+        with pytest.raises(ConfigurationError, match=r"expects.*NameError"):
             Consumer("reader", expects="annotation").for_function(unreadable)
 
 

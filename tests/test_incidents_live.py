@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -74,9 +75,9 @@ def test_coming_and_going_does_not_flap():
     assert len(monitor.incidents()) == 1
     assert monitor.incidents()[0].count == 200
     assert len(counts) <= 5
-    assert all(later >= 4 * earlier for earlier, later in zip(counts, counts[1:], strict=False))
+    assert all(later >= 4 * earlier for earlier, later in pairwise(counts))
     # each end that is told of has a beginning that was
-    assert all(one != other for one, other in zip(statuses, statuses[1:], strict=False))
+    assert all(one != other for one, other in pairwise(statuses))
 
 
 @pytest.mark.parametrize("action", ["ignore", "reject"])

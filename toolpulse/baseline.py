@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -18,7 +18,7 @@ from toolpulse.canonical import laid_out, load_strict
 from toolpulse.consumer import DEFAULT, Consumer, Finding
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.judge import Judgement, judge
-from toolpulse.maps import MapDecision, map_paths, settle
+from toolpulse.maps import MapDecision, as_values, map_paths, settle
 from toolpulse.paths import Path, format_path, parse_path
 from toolpulse.profile import Profile, Sightings, fold
 from toolpulse.risk import Risk, worst
@@ -32,6 +32,10 @@ SCHEMA: Final = 1
 """The version of the baseline file."""
 
 
+RowKey: TypeAlias = tuple[Shape, str, frozenset[Path]]
+"""Shape, encoding, and where walks were cut."""
+
+
 class Row(msgspec.Struct, frozen=True):
     """A distinct shape: how often it was seen, first and last at which ordinal, and how it was encoded."""
 
@@ -42,6 +46,11 @@ class Row(msgspec.Struct, frozen=True):
     encoding: str = "native"
     cuts: frozenset[Path] = frozenset()
     """The paths where a walk over it stopped short."""
+
+    @property
+    def key(self) -> RowKey:
+        """What makes it a row of its own: a cut one says less of what was absent."""
+        return (self.shape, self.encoding, self.cuts)
 
     @property
     def sightings(self) -> Sightings:
@@ -77,7 +86,9 @@ class Baseline:
         records: Sequence[str] = (),
         unwrap: str = "none",
     ) -> None:
-        self.rows = tuple(sorted(rows, key=lambda row: (row.shape.fingerprint, row.encoding)))
+        self.rows = tuple(
+            sorted(rows, key=lambda row: (row.shape.fingerprint, row.encoding, sorted(map(format_path, row.cuts))))
+        )
         self.maps_learned = maps_learned
         self.consumers = tuple(consumers)
         self.unwrap = unwrap
@@ -124,14 +135,14 @@ class Baseline:
         ``unwrap="auto"`` looks through envelopes; results flagged as errors are left out. Raises InputError where
         no response is left to learn from, ConfigurationError for a bad setting.
         """
-        if isinstance(responses, str | bytes | Mapping):
-            raise ConfigurationError(f"responses takes a list of responses, not one {type(responses).__name__}")
+        _refuse_one(responses)
         walker = Walker(limits, maps, records)
         rows = _tally(walker.observe(response, unwrap) for response in responses)
         if not rows:
             raise InputError("nothing to learn from: no response that is not an error")
         shapes, decisions = settle([(row.shape, row.count) for row in rows], walker.is_record, walker.limits.shapes)
-        rewritten = (msgspec.structs.replace(row, shape=s) for row, s in zip(rows, shapes, strict=True))
+        maps_now = map_paths(shapes)
+        rewritten = (reread(row, shape, maps_now) for row, shape in zip(rows, shapes, strict=True))
         return cls(
             _joined(rewritten),
             maps_learned=decisions,
@@ -163,6 +174,7 @@ class Baseline:
         ``consumer``: a Consumer, or the name of one of the baseline's; None stands for all of the baseline's, or the
         default one where it has none. Raises ConfigurationError for a name it does not have.
         """
+        _refuse_one(responses)
         consumers = self._consumers(consumer)
         judged: dict[Observation, Judgement | None] = {}
         total = errors = 0
@@ -244,9 +256,20 @@ def _check_consumers(consumers: tuple[Consumer, ...]) -> None:
         raise ConfigurationError(f"consumers: two are named {max(names, key=names.count)}")
 
 
+def _refuse_one(responses: object) -> None:
+    """One response is iterable too, but its keys or characters are no responses."""
+    if isinstance(responses, str | bytes | Mapping):
+        raise ConfigurationError(f"responses takes a list of responses, not one {type(responses).__name__}")
+
+
 def cut_paths(truncations: Iterable[Truncation]) -> frozenset[Path]:
     """The paths where something was not looked at. A long name is shortened, and nothing of its record is missing."""
     return frozenset(parse_path(cut.path) for cut in truncations if cut.limit != "name")
+
+
+def reread(row: Row, shape: Shape, maps: frozenset[Path]) -> Row:
+    """A row whose shape was read again with the maps known since; where it was cut below one, no key is named."""
+    return msgspec.structs.replace(row, shape=shape, cuts=frozenset(as_values(path, maps) for path in row.cuts))
 
 
 def _identity(finding: Finding) -> tuple[str, ...]:
@@ -254,23 +277,17 @@ def _identity(finding: Finding) -> tuple[str, ...]:
 
 
 def _tally(observations: Iterable[Observation]) -> list[Row]:
-    rows: dict[tuple[Shape, str], Row] = {}
-    ordinal = 0
-    for seen in observations:
-        if seen.outcome == "error":
-            continue
-        ordinal += 1
-        new = Row(seen.shape, 1, ordinal, ordinal, seen.encoding, cut_paths(seen.truncations))
-        key = (seen.shape, seen.encoding)
-        rows[key] = join(rows[key], new) if key in rows else new
-    return list(rows.values())
+    seen = (observation for observation in observations if observation.outcome != "error")
+    return _joined(
+        Row(one.shape, 1, ordinal, ordinal, one.encoding, cut_paths(one.truncations))
+        for ordinal, one in enumerate(seen, 1)
+    )
 
 
 def _joined(rows: Iterable[Row]) -> list[Row]:
-    found: dict[tuple[Shape, str], Row] = {}
+    found: dict[RowKey, Row] = {}
     for row in rows:
-        key = (row.shape, row.encoding)
-        found[key] = join(found[key], row) if key in found else row
+        found[row.key] = join(found[row.key], row) if row.key in found else row
     return list(found.values())
 
 

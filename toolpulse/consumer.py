@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
@@ -126,8 +127,10 @@ class Consumer:
         return bound
 
     def disagreements(self, profile: Profile) -> tuple[str, ...]:
-        """Where what was learned is not what ``expects`` says, a sentence for each place."""
-        return self._expected.disagreements(profile) if self._expected is not None else ()
+        """Where what was learned is not what ``expects`` says, or lacks what is required; a sentence for each place."""
+        absent = [p.text for p in self._requires if not any(map(p.matches, profile.paths()))]
+        wrong = self._expected.disagreements(profile) if self._expected is not None else ()
+        return (*wrong, *(f"{text}: required, and never seen" for text in absent))
 
     def broken(self, payload: object) -> tuple[str, ...]:
         """The assertions that do not hold for a payload, as ``consumer: assertion``."""
@@ -277,10 +280,18 @@ def _risk(key: str, value: Risk | str) -> Risk:
 
 def _override(key: str) -> Glob:
     # rule ids are hyphenated; a path with a hyphen would be quoted, so a wrong id is not taken for a path
+    _no_misspelt_rule(key)
     try:
         return glob(key)
     except ConfigurationError:
         raise ConfigurationError(f"consumer: risk names {key!r}, which is no rule id and no path") from None
+
+
+def _no_misspelt_rule(key: str) -> None:
+    """A rule id misspelt may still be a path; nobody would notice that it says nothing."""
+    near = get_close_matches(key, sorted(RULE_IDS), 1, 0.8) if isinstance(key, str) else []
+    if near and key not in RULE_IDS:
+        raise ConfigurationError(f"consumer: risk names {key!r}; the rule is {near[0]}")
 
 
 DEFAULT: Final = Consumer("default")

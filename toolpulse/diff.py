@@ -226,13 +226,16 @@ class _Diff:
             evidence = _of(place.kinds[before].count, place.seen.count)
             self._found(path, "kind", before, kind, evidence, place.seen.count, partly=others)
         elif member and others:
-            cut = blind or place.cut.count > 0 or path in self.cuts or path[:-1] in self.cuts
+            cut = blind or place.mostly_cut or path in self.cuts or path[:-1] in self.cuts
             self._found(path, "element", named(before), NEW_SHAPE, evidence, place.seen.count, partly=True, cut=cut)
         elif kind == "null":
             self._found(path, "null", *facts, partly=len(by_kind) > 1)
         elif member:
             self._found(path, "element", *facts)
         elif kind in CONTAINERS or before in CONTAINERS:
+            if {before, kind} == {"map", "object"}:
+                said = "keys were data, and are names now" if kind == "object" else "keys were names, and are data now"
+                facts = (*facts[:2], f"{evidence}; its {said}", facts[3])
             self._found(path, "container", *facts, partly=others)
         else:
             self._found(path, "kind", *facts, partly=others)
@@ -268,7 +271,7 @@ class _Diff:
     def _missing(self, place: Place, required: set[str], holders: dict[str, int], records: int, path: Path) -> None:
         for name in required:
             held = holders.get(name, 0)
-            if held == records or (held and place.cut.count):
+            if held == records or (held and place.mostly_cut):
                 continue
             field = place.fields[name]
             now = "absent in some now" if held else "absent now"
@@ -284,7 +287,7 @@ class _Diff:
         odd = [o for o in objects if not (required <= o.fields.keys() <= place.fields.keys())]
         if not odd or len(odd) == len(objects):
             return False
-        cut = blind or place.cut.count > 0 or path in self.cuts or path[:-1] in self.cuts
+        cut = blind or place.mostly_cut or path in self.cuts or path[:-1] in self.cuts
         evidence = f"a set of fields in none of {place.seen.count:,} before"
         self._found(path, "element", "object", NEW_SHAPE, evidence, place.seen.count, partly=True, cut=cut)
         return True
@@ -307,24 +310,34 @@ class _Diff:
             self._enclosing.append(members)
             self.place(members, shapes, inner, step is ITEMS, True)
             self._enclosing.pop()
-        if len(self.changes) > start and self._recurs(members, shapes):
+        if len(self.changes) > start and self._recurs(members, shapes, path, self.changes[start:]):
             del self.changes[start:]
 
-    def _recurs(self, members: Place | None, shapes: frozenset[Shape]) -> bool:
-        """Whether the members repeat the structure of an array further out (replies within replies)."""
-        names = members.fields.keys() if members else frozenset()
+    def _recurs(self, members: Place | None, shapes: frozenset[Shape], path: Path, changes: list[Change]) -> bool:
+        """Whether the members repeat the structure of an array further out (replies within replies).
+
+        Additions do where what was known of the members is known further out. Anything else does only where the members
+        are seen to be of that structure: they hold the field that holds them, and no kind the outer ones do not.
+        """
+        if members is not None and members.known - {"object"}:
+            return False
+        known = members.fields if members else {}
+        additions = all(change.fact in {"added", "learned"} for change in changes)
         for outer in reversed(self._enclosing):
             if self._fits_left <= 0:
                 return False
-            if outer.fields and names <= outer.fields.keys():
-                self._fits_left -= 1
-                inner = _Diff(frozenset(), sealed=True)
-                inner._enclosing = [outer]
-                inner._fits_left = self._fits_left
-                inner.place(outer, shapes, ROOT, True, True)
-                self._fits_left = inner._fits_left
-                if not inner.changes:
-                    return True
+            if not outer.fields or not known.keys() <= outer.fields.keys():
+                continue
+            if not additions and not (path and path[-1] in known and _kinds_within(known, outer.fields)):
+                continue
+            self._fits_left -= 1
+            inner = _Diff(frozenset(), sealed=True)
+            inner._enclosing = [outer]
+            inner._fits_left = self._fits_left
+            inner.place(outer, shapes, ROOT, True, True)
+            self._fits_left = inner._fits_left
+            if not inner.changes:
+                return True
         return False
 
     def _found(
@@ -340,6 +353,10 @@ class _Diff:
         cut: bool = False,
     ) -> None:
         self.changes.append(Change(path, fact, before, after, evidence, partly, taught, cut))
+
+
+def _kinds_within(fields: dict[str, Place], outer: dict[str, Place]) -> bool:
+    return all(field.kinds.keys() <= outer[name].kinds.keys() for name, field in fields.items())
 
 
 def _numeric(place: Place, kind: str) -> bool:

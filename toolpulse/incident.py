@@ -139,10 +139,10 @@ class Book:
         """What was decided last about a change."""
 
     def restore(self, incidents: Iterable[Incident], decisions: Iterable[Decision]) -> None:
-        """Go on from what another book knew."""
+        """Go on from what another book knew. Of two decisions about a change the later one stands."""
         for incident in incidents:
             self._add(incident)
-        for decision in decisions:
+        for decision in sorted(decisions, key=lambda decision: decision.time):
             self._note(decision)
 
     def of(self, findings: Iterable[Finding]) -> frozenset[str]:

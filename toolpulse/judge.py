@@ -6,15 +6,33 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from toolpulse._shapes import Array, Scalar
 from toolpulse.consumer import DEFAULT, Consumer, Finding, contract_findings, findings
-from toolpulse.diff import Change, align, diff
+from toolpulse.diff import Change, align, diff, fits
 from toolpulse.patterns import explain
+from toolpulse.profile import CONTAINERS
 from toolpulse.risk import TEACHES, Risk, worst
 
 if TYPE_CHECKING:
     from toolpulse._shapes import Shape
     from toolpulse.paths import Path
     from toolpulse.profile import Profile
+
+
+def read_text(profile: Profile, shape: Shape, encoding: str) -> tuple[Shape, str]:
+    """Text as this tool's texts are: what was never JSON stays text, and one text block is a list of one.
+
+    Free text may parse by chance, and a tool that gives a block for each hit gives one where there is one.
+    """
+    root = profile.root
+    if encoding == "json-text" and "string" in root.known and not root.known & CONTAINERS:
+        return Scalar("string"), "native"
+    if encoding.endswith("mcp-text"):
+        if shape.kind != "array" and root.known == {"array"} and root.items and fits(root.items, frozenset((shape,))):
+            return Array((shape,)), encoding
+        if isinstance(shape, Array) and "array" not in root.known and shape.elements and fits(root, shape.elements):
+            return next(iter(shape.elements)), encoding
+    return shape, encoding
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -57,7 +75,7 @@ def judge(
     nothing of it is still being learned. ``shapes`` is the limit of member shapes of the walk. Pure: equal arguments
     give equal judgements.
     """
-    shape = align(profile, shape, shapes)
+    shape, encoding = read_text(profile, align(profile, shape, shapes), encoding)
     changes = diff(profile, shape, encoding=encoding, cuts=cuts, sealed=sealed)
     found: tuple[Finding, ...] = ()
     if changes:

@@ -142,7 +142,7 @@ class Live:
         if held is not None:
             held.row = join(held.row, tally.row)
             return self._count(held, tally)
-        known = None if tally.broken else self.taught.get(tally.shape, tally.encoding)
+        known = None if tally.broken else self.taught.get(tally.row.key)
         # what a known shape lacks may be required by now if it was gone for as long as that takes
         if known is not None and tally.first - known.last <= WARM:
             self._teach(tally)

@@ -149,7 +149,6 @@ class _Keys:
             and returning <= _RETURNING_AT_MOST * (self.sizes / self.observations)
             and single >= _SINGLE_AT_LEAST * union
             and union >= _UNION_AT_LEAST * self.largest
-            and len(self.forms) <= _FORMS
             and self._alike()
         )
 
@@ -162,8 +161,19 @@ class _Keys:
         )
 
     def _alike(self) -> bool:
+        if len(self.forms) > _FORMS:
+            return self._hold_maps()
         kinds = {_is_container(form) for form in self.forms if form.kind != "null"}
         return len(kinds) <= 1
+
+    def _hold_maps(self) -> bool:
+        """Whether the values are many only because they are maps themselves."""
+        inner = _Keys()
+        for form, count in self.forms.items():
+            if not isinstance(form, Object):
+                return False
+            inner.add([form], count)
+        return inner.decide(ROOT) is not None
 
 
 def _is_container(shape: Shape) -> bool:
@@ -212,6 +222,14 @@ def places(shape: Shape) -> Iterator[tuple[Path, frozenset[Shape]]]:
             elif isinstance(here, Map):
                 below.setdefault(VALUES, set()).update(here.values)
         waiting.extend(((*path, segment), frozenset(found)) for segment, found in below.items())
+
+
+def as_values(path: Path, maps: frozenset[Path]) -> Path:
+    """A path that was walked before some objects were read as maps: the keys of these are values now."""
+    read: Path = ROOT
+    for segment in path:
+        read = (*read, VALUES if read in maps and isinstance(segment, str) else segment)
+    return read
 
 
 def shapes_at(shape: Shape, path: Path) -> frozenset[Shape]:

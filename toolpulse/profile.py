@@ -122,7 +122,13 @@ class Place:
         known = self.known
         if not known:
             return "null" if "null" in self.kinds else "unknown"
-        return min(known, key=lambda kind: (-self.kinds[kind].count, kind))
+        found = min(known, key=lambda kind: (-self.kinds[kind].count, kind))
+        return "number" if found == "integer" and "number" in known else found
+
+    @property
+    def mostly_cut(self) -> bool:
+        """Whether most observations were not looked at in full here, so that more may have been there all along."""
+        return self.cut.count * 2 > self.seen.count
 
     @property
     def is_union(self) -> bool:
@@ -193,6 +199,17 @@ class Profile:
         row = _Fold(seen, cuts)
         row.place(self.root, shape, ROOT)
         self.has_maps = self.has_maps or row.has_maps
+
+    def paths(self) -> Iterator[Path]:
+        """Every path that was seen, the root among them."""
+        waiting: list[tuple[Path, Place]] = [(ROOT, self.root)]
+        while waiting:
+            path, place = waiting.pop()
+            yield path
+            waiting.extend(((*path, name), field) for name, field in place.fields.items())
+            waiting.extend(
+                ((*path, step), below) for step, below in ((ITEMS, place.items), (VALUES, place.values)) if below
+            )
 
     def with_maps(self, paths: Iterable[Path]) -> Profile:
         """A copy in which the records at some paths are read as maps: their fields' evidence becomes that of values."""
@@ -367,6 +384,14 @@ def _merge_field(one: Place, other: Place, name: str) -> Place:
     return _merge(a, b)
 
 
+def _cap(place: Place, most: int) -> None:
+    """No observation counts more than once at a place, however many fields it was merged from."""
+    for seen in (*(getattr(place, counted) for counted in _COUNTED), *place.kinds.values()):
+        seen.count = min(seen.count, most)
+    for below in (*place.fields.values(), *filter(None, (place.items, place.values))):
+        _cap(below, place.seen.count)
+
+
 def _read_as_map(root: Place, path: Path) -> bool:
     place: Place | None = root
     for segment in path:
@@ -379,6 +404,7 @@ def _read_as_map(root: Place, path: Path) -> bool:
     for counted in ("always", "partly"):
         setattr(values, counted, Sightings())
     values.lacking = 0
+    _cap(values, place.objects.count)
     place.values = values
     place.kinds.setdefault("map", Sightings()).add(place.kinds.pop("object"))
     place.objects, place.fields, place.pairs = Sightings(), {}, set()

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from toolpulse.baseline import Row, join
+from toolpulse.baseline import Row, RowKey, join, reread
 from toolpulse.maps import MapDecision, map_paths, rewrite, settle
 from toolpulse.profile import Profile, fold, merge
 from toolpulse.rates import parts
@@ -44,27 +42,27 @@ class Taught:
         """How many parts of the response come and go."""
         self._plain_walker = walker
         self._questions = self._next_answer = 0
-        self._rows: dict[tuple[Shape, str], Row] = {}
+        self._rows: dict[RowKey, Row] = {}
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """The distinct shapes kept."""
         return tuple(self._rows.values())
 
-    def get(self, shape: Shape, encoding: str) -> Row | None:
+    def get(self, key: RowKey) -> Row | None:
         """The row of a shape that taught."""
-        return self._rows.get((shape, encoding))
+        return self._rows.get(key)
 
     def restore(self, rows: Iterable[Row], maps_learned: Iterable[MapDecision], merged: Profile | None) -> None:
         """Go on from what another one knew."""
         self.maps_learned = {decision.path: decision for decision in maps_learned}
-        self._rows = {(row.shape, row.encoding): row for row in rows}
+        self._rows = {row.key: row for row in rows}
         self.merged = merged or Profile()
         self._refold()
 
     def teach(self, row: Row) -> None:
         """Fold a row in."""
-        key = (row.shape, row.encoding)
+        key = row.key
         known = self._rows.get(key)
         self._rows[key] = join(known, row) if known else row
         self.profile.add(row.shape, row.sightings, row.encoding, row.cuts)
@@ -74,7 +72,7 @@ class Taught:
             gone = self._rows.pop(self._rarest())
             self.merged.add(gone.shape, gone.sightings, gone.encoding, gone.cuts)
 
-    def _rarest(self) -> tuple[Shape, str]:
+    def _rarest(self) -> RowKey:
         fewest = min(row.count for row in self._rows.values())
         return min((key for key, row in self._rows.items() if row.count == fewest), key=lambda key: key[0].fingerprint)
 
@@ -104,10 +102,11 @@ class Taught:
             return None
         self._questions = self._next_answer = 0
         self.maps_learned.update((decision.path, decision) for decision in new)
-        rewritten: dict[tuple[Shape, str], Row] = {}
+        maps_now = map_paths(shapes)
+        rewritten: dict[RowKey, Row] = {}
         for row, shape in zip(self._rows.values(), shapes, strict=False):
-            key = (shape, row.encoding)
-            new_row = msgspec.structs.replace(row, shape=shape)
+            new_row = reread(row, shape, maps_now)
+            key = new_row.key
             rewritten[key] = join(rewritten[key], new_row) if key in rewritten else new_row
         self._rows = rewritten
         self.merged = self.merged.with_maps(self.maps_learned)
@@ -141,5 +140,5 @@ def _crowd(path: Path, place: Place) -> MapDecision:
     total = place.objects.count
     kinds = frozenset(kind for field in place.fields.values() for kind in field.kinds)
     often = sum(count >= 0.8 * total for count in counts)
-    # of how many at once there were only the mean is known
+    # how many there were at once is known as a mean only
     return MapDecision(path, total, len(counts), round(sum(counts) / total), often, counts.count(1), len(kinds))
