@@ -1,4 +1,4 @@
-"""Recorded responses, read where they lie: the folder that ``TOOLPULSE_CORPUS`` names, or one beside the checkout."""
+"""Recorded responses, read where they lie: the folder of ``corpus/`` that ``TOOLPULSE_CORPUS`` names, or one beside the checkout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def corpus() -> Path | None:
     """The folder of recorded responses; None, and a word on stderr, where there is none."""
     found: Path = from_tests("corpus").folder() / "corpus"
     if not found.is_dir():
-        print("no recorded responses: TOOLPULSE_CORPUS names their folder", file=sys.stderr)
+        print("no recorded responses: TOOLPULSE_CORPUS names the folder that holds corpus/", file=sys.stderr)
         return None
     return found
 

@@ -34,7 +34,7 @@ class Engine:
 
     def __init__(self, store: Store, guard: Guard, outboxes: tuple[Outbox, ...], interval: float | None) -> None:
         self.tracks: dict[tuple[str, str], Track] = {}
-        self.callbacks: dict[int, Outbox] = {}
+        self.callbacks: dict[tuple[int, int], Outbox] = {}
         """Of ``on_drift`` callables, by their identity."""
         self.worker = None if interval is None else Worker(self.work, interval, self._start_sending)
         self._store = store
@@ -52,7 +52,7 @@ class Engine:
         self._forking = False
 
     @property
-    def threads(self) -> tuple[Worker | None, tuple[Outbox, ...], dict[int, Outbox]]:
+    def threads(self) -> tuple[Worker | None, tuple[Outbox, ...], dict[tuple[int, int], Outbox]]:
         """What ``let_go`` ends."""
         return self.worker, self._outboxes, self.callbacks
 
@@ -61,12 +61,12 @@ class Engine:
         """``ok``, or ``retrying`` since the store failed."""
         return "retrying" if self._store_pause.failures else "ok"
 
-    def wake(self, *, hurry: bool = False) -> None:
-        """There is something to judge: by the worker soon, else now."""
+    def wake(self, track: Track, *, hurry: bool = False) -> None:
+        """There is something to judge of a track: by the worker soon, else now."""
         if self.worker is not None:
             self.worker.wake(hurry=hurry)
             return
-        self.work()
+        self.work(tracks=[track])
         self.send(time.monotonic())
 
     def flush(self, timeout: float) -> bool:
@@ -151,10 +151,13 @@ class Engine:
         high = tuple(finding for finding in found if book.of((finding,)) & told)
         return DriftError(track.live.tool, high) if high else None
 
-    def work(self, timeout: float = PATIENCE, *, now: bool = False) -> None:
-        """Load, judge and save what is due; the worker's task. ``now``: however recent the store's last failure."""
+    def work(self, timeout: float = PATIENCE, *, now: bool = False, tracks: Sequence[Track] | None = None) -> None:
+        """Load, judge and save what is due, of all tracks or of some; the worker's task.
+
+        ``now``: however recent the store's last failure.
+        """
         deadline = time.monotonic() + timeout
-        tracks = list(self.tracks.values())
+        tracks = list(self.tracks.values()) if tracks is None else tracks
         self._load([track for track in tracks if not track.loaded], timeout, now=now)
         self._judge(tracks, deadline - time.monotonic())
         self._save(deadline - time.monotonic(), now=now)
@@ -285,7 +288,7 @@ class Engine:
             self.worker.after_fork()
 
 
-def let_go(worker: Worker | None, outboxes: tuple[Outbox, ...], callbacks: dict[int, Outbox]) -> None:
+def let_go(worker: Worker | None, outboxes: tuple[Outbox, ...], callbacks: dict[tuple[int, int], Outbox]) -> None:
     """End the threads of a monitor that is gone."""
     if worker is not None:
         worker.stop()

@@ -10,7 +10,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, overload
 
 from toolpulse import _settings
 from toolpulse._engine import PATIENCE, Engine, let_go
@@ -37,6 +37,9 @@ from toolpulse.unwrap import unwrap
 from toolpulse.watch import Outcome
 
 T = TypeVar("T")
+
+
+_GIVEN_UP: Final = frozenset({"CancelledError", "GeneratorExit"})
 
 
 class Monitor:
@@ -239,12 +242,14 @@ class Monitor:
     def _callback(self, tool: str, on_drift: OnDrift) -> Outbox | None:
         if isinstance(on_drift, str):
             return None
-        outbox = self._engine.callbacks.get(id(on_drift))
+        # a bound method is another object each time it is looked up
+        identity = (id(getattr(on_drift, "__self__", None)), id(getattr(on_drift, "__func__", on_drift)))
+        outbox = self._engine.callbacks.get(identity)
         if outbox is None:
             name = "on_drift" if on_drift is self._on_drift else f"on_drift of {tool}"
             # one attempt an event: it is the application's code, and an error in it will not go away
             outbox = Outbox(name, _Callback(on_drift), self._guard, retries=False)
-            self._engine.callbacks[id(on_drift)] = outbox
+            self._engine.callbacks[identity] = outbox
             if self._engine.worker is not None:
                 outbox.start()
         return outbox
@@ -274,7 +279,7 @@ class Monitor:
             if settings.on_drift == "raise"
             else None
         )
-        self._engine.wake(hurry=hurry)
+        self._engine.wake(track, hurry=hurry)
         if drift is not None:
             raise drift
 
@@ -296,9 +301,12 @@ class Monitor:
         self.finish(track, settings, seen)
 
     def count_error(self, track: Track, kind: str) -> None:
-        """Count a call that failed, by the type of its exception."""
+        """Count a call that failed, by the type of its exception; one that was given up by its caller did not."""
+        if kind in _GIVEN_UP:
+            track.record_unseen()
+            return
         track.record_error(kind)
-        self._engine.wake()
+        self._engine.wake(track)
 
     def failed(self, place: str, error: Exception) -> None:
         """Count something that went wrong while observing, and log the first of its kind."""
