@@ -8,7 +8,7 @@ from toolpulse import shape_of
 from toolpulse.evidence import improbable
 from toolpulse.paths import format_path
 from toolpulse.profile import Sightings, fold
-from toolpulse.rates import failing, parts, shows, shows_empty, silences
+from toolpulse.rates import HeldBack, failing, parts, shows, shows_empty, silences
 from toolpulse.testing import RecordingMonitor
 
 
@@ -21,10 +21,13 @@ def profile_of(*runs):
     return fold(rows), now
 
 
-def asked(runs, newest, *, silent=0, floor=0, among=1):
-    """What is found to be away, as path and fact."""
+def asked(runs, newest, *, silent=0, held=0, among=1):
+    """What is found to be away, as path and fact, where ``held`` of the silent observations did not teach."""
     profile, now = profile_of(*runs)
-    changes = silences(profile, shape_of(newest).shape, now=now + silent, floor=floor, among=among)
+    back = HeldBack()
+    if held:
+        back.add(held, now + held)
+    changes = silences(profile, shape_of(newest).shape, now=now + silent, among=among, held=back)
     return [(format_path(change.path), change.fact) for change in changes]
 
 
@@ -59,11 +62,25 @@ def test_what_the_newest_shows_is_never_missed():
     assert asked(BOTH, {"id": 1, "note": "n"}, silent=10_000) == []
 
 
-def test_a_held_observation_ends_every_silence():
-    """What that one lacked is told with it, so the count starts anew."""
+def test_a_held_observation_is_no_silence():
+    """What it lacked is told with it; but it must not hide what the others lack."""
     assert asked(BOTH, {"id": 1}, silent=40)
-    assert asked(BOTH, {"id": 1}, silent=40, floor=52 + 38) == []
-    assert asked(BOTH, {"id": 1}, silent=400, floor=52 + 38)
+    assert asked(BOTH, {"id": 1}, silent=40, held=38) == []
+    assert asked(BOTH, {"id": 1}, silent=78, held=38)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 5)), max_size=30), st.integers(0, 300))
+def test_positions_among_what_taught_never_run_backwards(steps, ordinal):
+    """A later ordinal is never an earlier position, and no observation is counted that was not there."""
+    back, last = HeldBack(), 0
+    for count, gap in steps:
+        last += count + gap
+        back.add(count, last)
+    assert back.taught(ordinal) <= back.taught(ordinal + 1) + max((count for count, _ in steps), default=0)
+    assert back.taught(last + 50) == last + 50 - sum(count for count, _ in steps)
+    if steps:
+        back.release(steps[-1][0], last)
+        assert back.taught(last + 50) == last + 50 - sum(count for count, _ in steps[:-1])
 
 
 def test_more_parts_that_come_and_go_make_it_stricter():
@@ -116,7 +133,7 @@ def test_what_is_missed_is_shown_to_be_missing_by_the_newest(runs, newest, silen
     """A silence is counted on by asking the response; both must read it alike, and only outermost paths are told."""
     profile, now = profile_of(*runs)
     shape = shape_of(newest).shape
-    changes = silences(profile, shape, now=now + silent, floor=0, among=1)
+    changes = silences(profile, shape, now=now + silent, among=1, held=HeldBack())
     assert all(shows(shape, change) for change in changes)
     found = [change.path for change in changes]
     assert len(set(found)) == len(found)

@@ -71,6 +71,8 @@ class Change(msgspec.Struct, frozen=True):
     """Which larger change this is part of: ``renamed``, ``wrapped``, ``unwrapped``, ``replaced-by-error``, ..."""
     counterpart: str | None = None
     """The path on the other side of the pattern."""
+    shown: int = 1
+    """How many observations showed it when it was found: of a silence, how long it was."""
 
     @property
     def where(self) -> str:

@@ -32,6 +32,13 @@ LAPSES: Final = frozenset({"field-removed", "field-absent-in-some", "null-first-
 
 EMPTINESS: Final = frozenset({"emptied", "response-empty"})
 
+_RATE_OF: Final = {
+    "field-removed": "field-vanished",
+    "field-absent-in-some": "field-vanished",
+    "null-first-seen": "value-vanished",
+    "container-null": "value-vanished",
+}
+
 LOUDER: Final = 4
 """A return is told of when the count has grown by this factor since the last event."""
 
@@ -122,6 +129,11 @@ def _names_key(path: Path, maps: frozenset[Path]) -> bool:
     return any(path[:end] in maps and isinstance(path[end], str) for end in range(len(path)))
 
 
+def _as_rates(changes: Iterable[ChangeKey]) -> Iterable[ChangeKey]:
+    """The same changes as a rule about rates would tell of them once they have taught."""
+    return [(path, _RATE_OF[rule], after) for path, rule, after in changes if rule in _RATE_OF]
+
+
 class Book:
     """The incidents of one (tool, key), which change belongs to which, and what was decided."""
 
@@ -209,7 +221,7 @@ class Book:
         told = []
         for incident in list(self.incidents.values()):
             away = ordinal - incident.last
-            if incident.status not in ACTIVE or away < AWAY:
+            if incident.status not in ACTIVE | {"rejected"} or away < AWAY:
                 continue
             # errors come between two observations, so there may be more of them than these
             span = max(incident.last - incident.opened + 1, incident.count)
@@ -263,11 +275,12 @@ class Book:
 
     def _note(self, decision: Decision) -> None:
         self.decisions[decision.id] = decision
-        self._stands.update(dict.fromkeys(decision.changes, decision.action))
+        changes = (*decision.changes, *_as_rates(decision.changes))
+        self._stands.update(dict.fromkeys(changes, decision.action))
         if decision.action == "accept":
-            self.accepted.update(decision.changes)
+            self.accepted.update(changes)
         else:
-            self.accepted.difference_update(decision.changes)
+            self.accepted.difference_update(changes)
 
     def _told(self, incident: Incident, status: str) -> Incident:
         now = msgspec.structs.replace(
@@ -282,8 +295,12 @@ class Book:
         return now
 
     def _forget_one(self) -> None:
-        """Additions go first, then what is not confirmed or over; the longest unseen of equals."""
-        gone = min(self.incidents.values(), key=lambda i: (i.status != "noted", i.status in ACTIVE, i.last))
+        """Additions go first, then what is over, what is open, what was decided; the longest unseen of equals."""
+        decided = frozenset(DECIDED.values())
+        gone = min(
+            self.incidents.values(),
+            key=lambda i: (i.status != "noted", i.status in decided, i.status in ACTIVE, i.last),
+        )
         self._forget(gone.id)
 
     def forget_below(self, paths: frozenset[Path]) -> None:

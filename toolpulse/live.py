@@ -19,10 +19,10 @@ from toolpulse.events import DriftEvent, drift_event, note
 from toolpulse.incident import EMPTINESS, Action, Book, Decision, Incident
 from toolpulse.judge import Judgement, judge
 from toolpulse.learned import HINT, describe, is_variant
-from toolpulse.maps import MapDecision
-from toolpulse.paths import parse_path
+from toolpulse.maps import MapDecision, as_values
+from toolpulse.paths import Path, format_path, parse_path
 from toolpulse.profile import Profile
-from toolpulse.rates import failing, shows, shows_empty, silences
+from toolpulse.rates import HeldBack, failing, shows, shows_empty, silences
 from toolpulse.shape import Truncation, Walker
 from toolpulse.tally import Errors, RowKey, Tally
 from toolpulse.taught import MOST_SHAPES, Taught
@@ -59,7 +59,7 @@ class Live:
         self.taught = Taught(walker)
         self.book = Book(tool, key, confirm)
         self._held: dict[RowKey, Held] = {}
-        self._held_last = 0
+        self._held_back = HeldBack()
         self._newest: Tally | None = None
         self._again: set[str] = set()
         """The incidents to which emptiness that teaches was counted in this flush."""
@@ -102,12 +102,13 @@ class Live:
         merged: Profile | None = None,
     ) -> None:
         """Go on from what another one knew; for a state that has taken nothing yet and is not sealed."""
-        incidents = tuple(incidents)
         self.observations = observations
         self._announced = observations >= WARM
-        self._held_last = max((i.last for i in incidents if not Judgement(UNKNOWN, (), i.findings).teaches), default=0)
         self.taught.restore(rows, maps_learned, merged)
         self.book.restore(incidents, decisions)
+        for incident in sorted(self.book.incidents.values(), key=lambda incident: incident.last):
+            if not Judgement(UNKNOWN, (), incident.findings).teaches:
+                self._held_back.add(incident.count, incident.last)
 
     def findings_of(self, key: RowKey) -> tuple[Finding, ...]:
         """What was found in a shape that is held, but for what was accepted; nothing for one that taught."""
@@ -153,16 +154,16 @@ class Live:
         return self._take_new(tally)
 
     def _take_new(self, tally: Tally) -> list[DriftEvent]:
-        read = self.taught.read(tally.shape)
-        if read is not tally.shape:
-            return self._take(msgspec.structs.replace(tally, shape=read))
+        read = self._read(tally)
+        if read is not tally:
+            return self._take(read)
         events: list[DriftEvent] = []
         judged = self._judge(tally)
         if self.sealed is None and any(change.fact in {"added", "missing"} for change in judged.changes):
             learned = self._settle(tally.row)
             if learned is not None:
                 events.extend(self._map_event(decision, tally.time) for decision in learned)
-                tally = msgspec.structs.replace(tally, shape=self.taught.read(tally.shape))
+                tally = self._read(tally)
                 judged = self._judge(tally)
         found = self.book.news(judged.findings)
         held = Held(tally.row, found, self.book.open(found, tally.first, tally.time))
@@ -171,6 +172,15 @@ class Live:
         else:
             self._hold(tally.key, held)
         return events + self._count(held, tally)
+
+    def _read(self, tally: Tally) -> Tally:
+        """A tally that was walked before a map was learned, as it is read since; no key of the map is left in it."""
+        shape = self.taught.read(tally.shape)
+        if shape is tally.shape:
+            return tally
+        maps = frozenset(self.taught.maps_learned)
+        cuts = tuple(msgspec.structs.replace(cut, path=_without_keys(cut.path, maps)) for cut in tally.truncations)
+        return msgspec.structs.replace(tally, shape=shape, truncations=cuts)
 
     def _teach(self, tally: Tally) -> None:
         self.taught.teach(tally.row)
@@ -183,9 +193,9 @@ class Live:
         self._held[key] = held
 
     def _count(self, held: Held, tally: Tally) -> list[DriftEvent]:
-        """Count a tally to its incidents. An observation that does not teach ends every silence."""
+        """Count a tally to its incidents."""
         if tally.key in self._held:
-            self._held_last = max(self._held_last, tally.last)
+            self._held_back.add(tally.count, tally.last)
         return self._seen(held.incidents, tally.count, tally)
 
     def _seen(self, names: Iterable[str], count: int, tally: Tally) -> list[DriftEvent]:
@@ -210,21 +220,28 @@ class Live:
         return self._seen(names, tally.count, tally)
 
     def _silences(self, tallies: list[Tally]) -> list[DriftEvent]:
-        """What the newest observation that taught lacks, and that has been away improbably long."""
+        """What the newest observation that taught lacks, and that has been away improbably long: one incident."""
         newest = self._newest
-        if self.sealed is not None or self.learning or newest is None or newest.last <= self._held_last:
+        if self.sealed is not None or self.learning or newest is None:
             return []
-        floor, among = self._held_last, self.taught.parts
+        now, among = newest.last, self.taught.parts
+        away = silences(self.profile, newest.shape, now=now, among=among, held=self._held_back)
+        told = [(change, self.book.news(findings((change,), self.consumers, sealed=False))) for change in away]
+        fresh = [(change, found) for change, found in told if found and not self.book.of(found)]
+        again = [(change, found) for change, found in told if self.book.of(found)]
         events: list[DriftEvent] = []
-        for change in silences(self.profile, newest.shape, now=newest.last, floor=floor, among=among):
-            found = self.book.news(findings((change,), self.consumers, sealed=False))
-            if not found:
-                continue
-            known = self.book.of(found)
-            names = self.book.open(found, newest.last, newest.time)
-            again = sum(tally.count for tally in tallies if shows(tally.shape, change))
-            events += self._seen(names - known, 1, newest)
-            events += self._seen((names & known) - self._again, again, newest)
+        if fresh:
+            longest = max(change.shown for change, _ in fresh)
+            names = self.book.open(tuple(f for _, found in fresh for f in found), now - longest + 1, newest.time)
+            events += self._seen(names, longest, newest)
+        counts: dict[str, int] = {}
+        for change, found in again:
+            for name in self.book.open(found, now - change.shown + 1, newest.time) - self._again:
+                new = self.book.incidents[name].count == 0
+                count = change.shown if new else sum(tally.count for tally in tallies if shows(tally.shape, change))
+                counts[name] = max(counts.get(name, 0), count)
+        for name, count in sorted(counts.items()):
+            events += self._seen((name,), count, newest)
         return events
 
     def _errors(self, errors: Errors) -> list[DriftEvent]:
@@ -276,6 +293,8 @@ class Live:
                 if self.taught.read(key.shape) is not key.shape:
                     del self._held[key]
             self.book.forget_below(frozenset(decision.path for decision in new))
+            maps = frozenset(self.taught.maps_learned)
+            self._cuts = {(_without_keys(path, maps), limit) for path, limit in self._cuts}
         return new
 
     def decide(
@@ -302,6 +321,7 @@ class Live:
             if free:
                 del self._held[key]
                 self.taught.teach(held.row)
+                self._held_back.release(held.row.count, held.row.last)
 
     def _learned(self, time: str) -> list[DriftEvent]:
         self._announced = True
@@ -325,6 +345,10 @@ class Live:
     def _note(self, changes: tuple[Change, ...], time: str) -> DriftEvent:
         found = findings(changes, self.consumers)
         return note(self.tool, self.key, "noted", time, "", self._commonest(), self.observations, (), found)
+
+
+def _without_keys(path: str, maps: frozenset[Path]) -> str:
+    return format_path(as_values(parse_path(path), maps))
 
 
 def _cut_changes(cuts: Iterable[Truncation]) -> tuple[Change, ...]:

@@ -140,7 +140,8 @@ class _Keys:
         single = sum(n == 1 for n in self.counts.values())
         if not (self._keys_come_and_go(returning, single) or self._no_key_returns()):
             return None
-        return MapDecision(path, self.observations, len(self.counts), self.largest, returning, single, len(self.forms))
+        forms = len(self._kinds_of_values())
+        return MapDecision(path, self.observations, len(self.counts), self.largest, returning, single, forms)
 
     def _keys_come_and_go(self, returning: int, single: int) -> bool:
         union = len(self.counts)
@@ -161,10 +162,29 @@ class _Keys:
         )
 
     def _alike(self) -> bool:
-        if len(self.forms) > _FORMS:
+        kinds = self._kinds_of_values()
+        if len(kinds) > _FORMS:
             return self._hold_maps()
-        kinds = {_is_container(form) for form in self.forms if form.kind != "null"}
-        return len(kinds) <= 1
+        return len({isinstance(kind, frozenset) or kind in {"array", "map"} for kind in kinds}) <= 1
+
+    def _kinds_of_values(self) -> list[str | frozenset[str]]:
+        """The values grouped: scalars by kind (null aside), records with those they share half of their fields with.
+
+        A record whose fields come and go, or are null at times, has many shapes and is one kind of value all the same.
+        """
+        groups: list[str | frozenset[str]] = []
+        for form in self.forms:
+            if len(groups) > _FORMS:
+                break
+            if isinstance(form, Object):
+                names = frozenset(form.names)
+                if not any(isinstance(g, frozenset) and _overlap(names, g) for g in groups):
+                    groups.append(names)
+            elif form.kind != "null":
+                kind = "number" if form.kind == "integer" else form.kind
+                if kind not in groups:
+                    groups.append(kind)
+        return groups
 
     def _hold_maps(self) -> bool:
         """Whether the values are many only because they are maps themselves."""
@@ -174,6 +194,10 @@ class _Keys:
                 return False
             inner.add([form], count)
         return inner.decide(ROOT) is not None
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+    return 2 * len(one & other) >= len(one | other)
 
 
 def _is_container(shape: Shape) -> bool:

@@ -6,6 +6,7 @@ alone. A required part that is missing is no matter of rates: ``diff`` tells of 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from toolpulse._shapes import Array, Map, Object, Scalar, Shape, is_empty
@@ -27,13 +28,52 @@ def parts(place: Place, *, inside: bool = False) -> int:
     return found + sum(parts(below, inside=True) for below in (place.items, place.values) if below is not None)
 
 
-def silences(profile: Profile, newest: Shape, *, now: int, floor: int, among: int) -> tuple[Change, ...]:
-    """The parts that the newest observation lacks and that have been away improbably long.
+class HeldBack:
+    """When observations did not teach, and how many: what they lack is told of elsewhere, so they are no silence.
 
-    ``among`` is how many parts of the profile come and go, ``now`` the newest ordinal. ``floor`` is the ordinal of the
-    last observation that did not teach: no silence is counted before it, for what that one lacked is told elsewhere.
+    ``taught`` turns an ordinal into a position among the observations that taught.
     """
-    return _Silences(now, floor, among).root(profile.root, newest)
+
+    def __init__(self) -> None:
+        self._ordinals: list[int] = []
+        self._totals: list[int] = []
+
+    def add(self, count: int, last: int) -> None:
+        """Note ``count`` observations up to the ordinal ``last``."""
+        total = count + (self._totals[-1] if self._totals else 0)
+        if self._ordinals and last <= self._ordinals[-1]:
+            self._totals[-1] = total
+            return
+        if len(self._ordinals) >= _MOST_HELD_NOTED:
+            # what an entry that goes counted is counted at the next one
+            del self._ordinals[: _MOST_HELD_NOTED // 2 * 2 : 2], self._totals[: _MOST_HELD_NOTED // 2 * 2 : 2]
+        self._ordinals.append(last)
+        self._totals.append(total)
+
+    def release(self, count: int, last: int) -> None:
+        """``count`` of them up to the ordinal ``last`` teach after all."""
+        index = bisect_left(self._ordinals, last)
+        for later in range(index, len(self._totals)):
+            self._totals[later] = max(0, self._totals[later] - count)
+        if index < len(self._totals):
+            self._totals[:index] = [min(total, self._totals[index]) for total in self._totals[:index]]
+
+    def taught(self, ordinal: int) -> int:
+        """How many of the observations up to an ordinal taught."""
+        index = bisect_right(self._ordinals, ordinal)
+        return ordinal - (self._totals[index - 1] if index else 0)
+
+
+_MOST_HELD_NOTED = 4096
+
+
+def silences(profile: Profile, newest: Shape, *, now: int, among: int, held: HeldBack) -> tuple[Change, ...]:
+    """The parts that the newest observation that taught lacks, and that have been away improbably long.
+
+    ``now`` is its ordinal, ``among`` how many parts of the profile come and go. Sightings and silences are counted in
+    observations that taught; ``held`` knows the others.
+    """
+    return _Silences(now, among, held).root(profile.root, newest)
 
 
 def shows(shape: Shape, change: Change) -> bool:
@@ -55,10 +95,10 @@ def shows_empty(shape: Shape, path: Path) -> bool:
 
 
 class _Silences:
-    def __init__(self, now: int, floor: int, among: int) -> None:
+    def __init__(self, now: int, among: int, held: HeldBack) -> None:
         self._among = among
-        self._now = now
-        self._floor = floor
+        self._held = held
+        self._now = held.taught(now)
         self._found: list[Change] = []
 
     def root(self, place: Place, shape: Shape) -> tuple[Change, ...]:
@@ -96,12 +136,12 @@ class _Silences:
                 self._ask(field.sightings, (*path, name), "vanished", field, "missing")
 
     def _ask(self, seen: Sightings, path: Path, fact: Fact, known: Place | str, after: str) -> None:
-        last = max(seen.last, self._floor)
+        last = self._held.taught(seen.last)
         silent = self._now - last
         if improbable(seen.count, last, silent, self._among):
             evidence = f"{seen.count:,} of {last:,} before; not in the last {silent:,}"
             before = known if isinstance(known, str) else named(known.commonest)
-            self._found.append(Change(path, fact, before, after, evidence, taught=last))
+            self._found.append(Change(path, fact, before, after, evidence, taught=last, shown=silent))
 
 
 def failing(*, calls: int, errors: int, run: int, recent: int) -> Change | None:
