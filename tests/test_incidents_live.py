@@ -279,10 +279,9 @@ def test_a_held_variant_does_not_hide_what_the_others_lost():
 
     def usual(calls, there):
         for _ in range(calls):
-            if rng.random() < 0.2:
-                feed(monitor, (without(id="x"), 1))
-            else:
-                feed(monitor, (GOOD if there and rng.random() < 0.5 else without("note"), 1))
+            gone = () if there and rng.random() < 0.5 else ("note",)
+            variant = {"id": "x"} if rng.random() < 0.2 else {}
+            feed(monitor, (without(*gone, **variant), 1))
 
     feed(monitor, *[(GOOD, 1), (without("note"), 1)] * 10)
     usual(300, there=True)
@@ -299,3 +298,17 @@ def test_what_was_accepted_is_not_told_again_as_a_rate():
     monitor.accept(incident.id)
     feed(monitor, (without("note"), 300))
     assert [status for status, _ in told(monitor)] == ["open", "accepted"]
+
+
+def test_what_a_held_response_shows_has_not_gone_away():
+    """A part that only responses with a break show is still there: the break is one incident, and no second."""
+    monitor = RecordingMonitor()
+    rng = random.Random(11)
+
+    def usual(calls, box):
+        for _ in range(calls):
+            feed(monitor, (without(box=box) if rng.random() < 0.5 else GOOD, 1))
+
+    usual(200, {"a": 1, "b": 2})
+    usual(200, {"a": 1})
+    assert told(monitor) == [("open", ["field-removed"])]

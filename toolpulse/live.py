@@ -196,6 +196,7 @@ class Live:
         """Count a tally to its incidents."""
         if tally.key in self._held:
             self._held_back.add(tally.count, tally.last)
+            self._held_back.saw(self.profile, tally.shape, tally.last)
         return self._seen(held.incidents, tally.count, tally)
 
     def _seen(self, names: Iterable[str], count: int, tally: Tally) -> list[DriftEvent]:
@@ -294,6 +295,7 @@ class Live:
                     del self._held[key]
             self.book.forget_below(frozenset(decision.path for decision in new))
             maps = frozenset(self.taught.maps_learned)
+            self._held_back.forget(maps)
             self._cuts = {(_without_keys(path, maps), limit) for path, limit in self._cuts}
         return new
 

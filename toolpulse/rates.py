@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from toolpulse._shapes import Array, Map, Object, Scalar, Shape, is_empty
-from toolpulse.diff import Change, Fact, named
+from toolpulse.diff import Change, Fact, find, named
 from toolpulse.evidence import WINDOW, excess, improbable
-from toolpulse.maps import shapes_at
+from toolpulse.maps import as_values, places, shapes_at
 from toolpulse.paths import ITEMS, ROOT, VALUES, Path
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ def parts(place: Place, *, inside: bool = False) -> int:
 
 
 class HeldBack:
-    """When observations did not teach, and how many: what they lack is told of elsewhere, so they are no silence.
+    """The observations that did not teach: when, how many, and what they showed all the same.
 
-    ``taught`` turns an ordinal into a position among the observations that taught.
+    What they lack is told of elsewhere, so they are no silence; but what they show has not gone away.
     """
 
     def __init__(self) -> None:
+        self._shown: dict[tuple[Fact, Path], int] = {}
         self._ordinals: list[int] = []
         self._totals: list[int] = []
 
@@ -49,6 +50,25 @@ class HeldBack:
             del self._ordinals[: _MOST_HELD_NOTED // 2 * 2 : 2], self._totals[: _MOST_HELD_NOTED // 2 * 2 : 2]
         self._ordinals.append(last)
         self._totals.append(total)
+
+    def saw(self, profile: Profile, shape: Shape, last: int) -> None:
+        """Note what such an observation at the ordinal ``last`` showed of what the profile knows."""
+        for path, here in places(shape):
+            if find(profile, path) is None:
+                continue
+            self._shown["vanished", path] = last
+            if any(shape.kind not in {"null", "unknown"} for shape in here):
+                self._shown["valueless", path] = last
+            if not all(map(is_empty, here)):
+                self._shown["empty", path] = last
+
+    def shown(self, fact: Fact, path: Path) -> int:
+        """The last ordinal at which one of them contradicted that fact at a path; 0 for none."""
+        return self._shown.get((fact, path), 0)
+
+    def forget(self, maps: frozenset[Path]) -> None:
+        """Forget what was shown right below these paths: they were keys of maps, which are not kept."""
+        self._shown = {key: last for key, last in self._shown.items() if as_values(key[1], maps) == key[1]}
 
     def release(self, count: int, last: int) -> None:
         """``count`` of them up to the ordinal ``last`` teach after all."""
@@ -136,7 +156,7 @@ class _Silences:
                 self._ask(field.sightings, (*path, name), "vanished", field, "missing")
 
     def _ask(self, seen: Sightings, path: Path, fact: Fact, known: Place | str, after: str) -> None:
-        last = self._held.taught(seen.last)
+        last = self._held.taught(max(seen.last, self._held.shown(fact, path)))
         silent = self._now - last
         if improbable(seen.count, last, silent, self._among):
             evidence = f"{seen.count:,} of {last:,} before; not in the last {silent:,}"
