@@ -1,4 +1,7 @@
-"""Recorded responses, read where they lie: the folder of ``corpus/`` that ``TOOLPULSE_CORPUS`` names, or one beside the checkout."""
+"""Recorded responses, read where they lie.
+
+``TOOLPULSE_CORPUS`` names the folder that holds ``corpus/``; without it, one beside the checkout is looked for.
+"""
 
 from __future__ import annotations
 

@@ -54,9 +54,9 @@ FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms.sp
 
 PURE = frozenset(
     (
-        "canonical paths unwrap _shapes _kinds evidence maps _observation _plan _walk shape profile diff patterns rates "
-        "documents risk expects consumer verdicts judge incident events baseline taught tally learned live stream "
-        "_settings"
+        "canonical paths unwrap _shapes _kinds evidence maps _observation _plan _walk shape profile diff patterns "
+        "rates documents risk expects consumer verdicts judge incident events baseline taught tally learned live "
+        "stream _settings"
     ).split()
 )
 WORLD = frozenset(
