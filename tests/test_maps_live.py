@@ -272,3 +272,17 @@ def test_a_map_that_is_empty_at_times_is_missed_when_it_stays_empty():
         empty = call >= 200 or rng.random() < 0.4
         monitor.observe("t", nested({} if empty else {str(rng.randrange(10**6)): 1}))
     assert news(monitor) == ["data.scores: non-empty -> empty"]
+
+
+def test_a_batch_that_waited_names_no_key_in_what_was_cut():
+    """What was walked before its map was learned is judged after it; the cuts below the map must be read again, too."""
+    with RecordingMonitor(background=True, flush_interval=1e6) as monitor:
+        rng = random.Random(3)
+        for length in [5] * 10 + [150] * 4:
+            monitor.observe("t", {"users": {word(rng, CANARY): {"tags": [1] * length}}})
+        assert monitor.flush()
+        assert learned(monitor) == ["users"]
+        assert [c.path for e in monitor.events for c in e.changes if c.rule_id == "truncation-changed"] == [
+            "users.*.tags"
+        ]
+        assert_no_canary(monitor.events, live_of(monitor)._cuts, live_of(monitor).rows)

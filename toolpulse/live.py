@@ -178,9 +178,15 @@ class Live:
         shape = self.taught.read(tally.shape)
         if shape is tally.shape:
             return tally
+        return msgspec.structs.replace(tally, shape=shape, truncations=self._cuts_of(tally))
+
+    def _cuts_of(self, tally: Tally) -> tuple[Truncation, ...]:
+        """Where a tally was cut, by the maps that are known now: no key of one is named."""
+        if not tally.truncations or not self.taught.maps_learned:
+            return tally.truncations
         maps = frozenset(self.taught.maps_learned)
-        cuts = tuple(msgspec.structs.replace(cut, path=_without_keys(cut.path, maps)) for cut in tally.truncations)
-        return msgspec.structs.replace(tally, shape=shape, truncations=cuts)
+        read = {msgspec.structs.replace(cut, path=_without_keys(cut.path, maps)) for cut in tally.truncations}
+        return tuple(sorted(read))
 
     def _teach(self, tally: Tally) -> None:
         self.taught.teach(tally.row)
@@ -264,7 +270,7 @@ class Live:
             before=self._commonest(),
             after=tally.shape.fingerprint if tally else None,
             encoding=tally.encoding if tally else "native",
-            coverage=map(str, tally.truncations if tally else ()),
+            coverage=map(str, self._cuts_of(tally) if tally else ()),
         )
         if tally and incident.status == "open" and self.sealed is None and is_variant(self.taught, tally.shape):
             return msgspec.structs.replace(event, summary=f"{event.summary}; {HINT}")
@@ -338,7 +344,7 @@ class Live:
 
     def _new_cuts(self, tally: Tally) -> list[DriftEvent]:
         """Tell once of each place that was cut for the first time after the warm-up."""
-        new = [cut for cut in tally.truncations if (cut.path, cut.limit) not in self._cuts]
+        new = [cut for cut in self._cuts_of(tally) if (cut.path, cut.limit) not in self._cuts]
         if not new or len(self._cuts) > MOST_SHAPES:
             return []
         self._cuts.update((cut.path, cut.limit) for cut in new)
