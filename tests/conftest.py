@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from toolpulse import _guard
+from toolpulse import _guard, diff
 
 # A slow machine is no defect of a test, so neither profile looks at the clock. Both are derandomized: the same commit
 # gives the same verdict. `explore` is for looking further by hand.
@@ -28,6 +29,20 @@ def swallowed(request, monkeypatch):
         raise errors[0]
     if errors:
         raise ExceptionGroup("swallowed during the test", errors)
+
+
+@pytest.fixture
+def comparisons(monkeypatch):
+    """Counts how often a place is compared: the work that a diff takes, whatever the machine."""
+    counts: Counter[str] = Counter()
+    place = diff._Diff.place
+
+    def counted(self, *arguments):
+        counts["place"] += 1
+        return place(self, *arguments)
+
+    monkeypatch.setattr(diff._Diff, "place", counted)
+    return counts
 
 
 def _noted(error: Exception, place: str) -> Exception:
