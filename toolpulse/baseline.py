@@ -15,7 +15,7 @@ import msgspec
 from toolpulse import _files
 from toolpulse._shapes import Shape, shape_from_normal
 from toolpulse.canonical import laid_out, load_strict
-from toolpulse.consumer import DEFAULT, Consumer, Finding
+from toolpulse.consumer import DEFAULT, Consumer, Finding, worst_first
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.judge import Judgement, judge
 from toolpulse.maps import MapDecision, as_values, map_paths, settle
@@ -70,6 +70,15 @@ class Verdict(msgspec.Struct, frozen=True):
     responses: int = 0
     errors: int = 0
     """Results that said they were errors; they are never compared with the baseline."""
+
+    @classmethod
+    def of(
+        cls, findings: Iterable[Finding], observations: Iterable[Observation], responses: int, errors: int
+    ) -> Verdict:
+        """The verdict that these findings come to, each told once, of responses that gave these observations."""
+        told = worst_first({finding.identity: finding for finding in findings}.values())
+        cuts = tuple(sorted({cut for seen in observations for cut in seen.truncations}))
+        return cls(worst(finding.risk for finding in told), told, cuts, responses, errors)
 
 
 class Baseline:
@@ -184,10 +193,8 @@ class Baseline:
             errors += seen.outcome == "error"
             if seen not in judged:
                 judged[seen] = self.judge(seen, consumers) if seen.outcome != "error" else None
-        found = {_identity(f): f for j in judged.values() if j is not None for f in j.findings}
-        findings = tuple(sorted(found.values(), key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
-        cuts = tuple(sorted({cut for seen in judged for cut in seen.truncations}))
-        return Verdict(worst(f.risk for f in findings), findings, cuts, total, errors)
+        found = (finding for one in judged.values() if one is not None for finding in one.findings)
+        return Verdict.of(found, judged, total, errors)
 
     def _consumers(self, consumer: Consumer | str | None) -> tuple[Consumer, ...]:
         if isinstance(consumer, Consumer):
@@ -270,10 +277,6 @@ def cut_paths(truncations: Iterable[Truncation]) -> frozenset[Path]:
 def reread(row: Row, shape: Shape, maps: frozenset[Path]) -> Row:
     """A row whose shape was read again with the maps known since; where it was cut below one, no key is named."""
     return msgspec.structs.replace(row, shape=shape, cuts=frozenset(as_values(path, maps) for path in row.cuts))
-
-
-def _identity(finding: Finding) -> tuple[str, ...]:
-    return (finding.path, finding.rule_id, finding.before, finding.after, finding.risk, finding.consumer)
 
 
 def _tally(observations: Iterable[Observation]) -> list[Row]:

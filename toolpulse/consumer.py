@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -43,6 +43,11 @@ class Finding(msgspec.Struct, frozen=True):
     pattern: str | None = None
     counterpart: str | None = None
     consumer: str = "default"
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What makes it the same finding in another response; the evidence may differ."""
+        return (self.path, self.rule_id, self.before, self.after, self.risk, self.consumer)
 
     @property
     def change(self) -> str:
@@ -188,7 +193,12 @@ def findings(
             risk = consumer.risk_of(change, rule, sealed=sealed)
             if risk is not Risk.QUIET:
                 found.append(_finding(change, rule, risk, consumer))
-    return tuple(sorted(found, key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
+    return worst_first(found)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings in the order in which they are told: worst first, then by path."""
+    return tuple(sorted(findings, key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
 
 
 def contract_findings(broken: tuple[str, ...], consumers: tuple[Consumer, ...]) -> tuple[Finding, ...]:

@@ -9,7 +9,6 @@ from toolpulse.baseline import Baseline, Verdict
 from toolpulse.cli.inputs import Source
 from toolpulse.consumer import Finding
 from toolpulse.judge import Judgement
-from toolpulse.risk import worst
 from toolpulse.shape import Observation, Truncation
 
 
@@ -36,36 +35,26 @@ class _Seen:
         self.count = 0
 
 
-def examine(baseline: Baseline, responses: Iterable[tuple[Source, object]]) -> Report:
+def examine(baseline: Baseline, read: Iterable[tuple[Source, object]]) -> Report:
     """Judge responses against a baseline, for its own consumers."""
     seen: dict[Observation, _Seen] = {}
-    for source, response in responses:
+    for source, response in read:
         observed = baseline.observe(response)
         if observed not in seen:
             error = observed.outcome == "error"
             seen[observed] = _Seen(None if error else baseline.judge(observed), source)
         seen[observed].count += 1
-    found: dict[tuple[str, ...], Finding] = {}
+    found: list[Finding] = []
     where: dict[tuple[str, ...], Sighting] = {}
     for one in seen.values():
         for finding in one.judged.findings if one.judged else ():
-            key = _identity(finding)
-            found[key] = finding
-            before = where.get(key, Sighting(one.first, 0))
-            where[key] = before._replace(responses=before.responses + one.count)
-    findings = tuple(sorted(found.values(), key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
-    verdict = Verdict(
-        worst(finding.risk for finding in findings),
-        findings,
-        tuple(sorted({cut for observed in seen for cut in observed.truncations})),
-        sum(one.count for one in seen.values()),
-        sum(one.count for one in seen.values() if one.judged is None),
-    )
-    return Report(verdict, {finding: where[_identity(finding)] for finding in findings})
-
-
-def _identity(finding: Finding) -> tuple[str, ...]:
-    return (finding.path, finding.rule_id, finding.before, finding.after, finding.risk, finding.consumer)
+            found.append(finding)
+            before = where.get(finding.identity, Sighting(one.first, 0))
+            where[finding.identity] = before._replace(responses=before.responses + one.count)
+    responses = sum(one.count for one in seen.values())
+    errors = sum(one.count for one in seen.values() if one.judged is None)
+    verdict = Verdict.of(found, seen, responses, errors)
+    return Report(verdict, {finding: where[finding.identity] for finding in verdict.findings})
 
 
 def coverage(truncations: Iterable[Truncation]) -> list[str]:
