@@ -17,6 +17,8 @@ from toolpulse.stores.memory import MemoryStore
 from toolpulse.taught import MOST_FIELDS, MOST_SHAPES, Taught
 from toolpulse.testing import RecordingMonitor
 
+WORDS = ["ab", "ac", "bc", "bd", "cd", "ce", "de", "df", "ef", "eg", "fg", "abc", "bcd", "cde", "def", "efg"]
+
 
 def bits(number, width=12):
     """A record with those of twelve fields whose bit is set; the letters keep the keys from looking like data."""
@@ -65,6 +67,25 @@ def test_the_evidence_of_what_was_let_go_is_exact_for_any_responses(responses):
     assert len(taught.rows) <= 4
     assert merge(folded(taught.rows), taught.merged).plain() == folded(rows).plain()
     assert sum(row.count for row in taught.rows) + taught.merged.observations.count == len(rows)
+
+
+def test_large_shapes_are_kept_up_to_a_size(monkeypatch):
+    """Two hundred shapes of a hostile tool could be gigabytes; what is let go stays in the evidence."""
+    monkeypatch.setattr("toolpulse.taught.MOST_TEXT", 1_000)
+    rows = rows_of({"id": 1, **{f"{letter * 60}": n for letter in letters}} for n, letters in enumerate(WORDS))
+    taught = taught_by(rows)
+    assert 1 < len(taught.rows) < len(rows)
+    assert sum(len(row.shape.text) for row in taught.rows) <= 1_000
+    assert taught.profile.plain() == folded(rows).plain()
+    assert len(taught_by([Row(shape_of({"x" * 200: {str(n): 1}}).shape, 1, n + 1, n + 1) for n in range(3)]).rows) >= 1
+
+
+@given(json_with_maps)
+def test_the_size_of_a_shape_is_that_of_its_text(response):
+    """It bounds memory and the store without writing anything; what has to be escaped is longer in the text."""
+    shape = shape_of(response).shape
+    assert shape.size <= len(shape.text)
+    assert shape.size == len(shape.text) or "\\" in shape.text
 
 
 def test_the_rarest_goes_first():

@@ -26,9 +26,11 @@ _interned: weakref.WeakValueDictionary[tuple[Any, ...], Shape] = weakref.WeakVal
 class Shape:
     """What a response looks like without its values. Immutable; compare with ``is`` or ``==``, both are identity."""
 
-    __slots__ = ("__weakref__", "_fingerprint", "_text")
+    __slots__ = ("__weakref__", "_fingerprint", "_text", "size")
 
     kind: str
+    size: int
+    """As many characters as ``text`` has but for escapes, known without writing it."""
     _text: str | None
     _fingerprint: str | None
 
@@ -48,6 +50,9 @@ class Shape:
 
     def _write(self) -> str:
         raise NotImplementedError
+
+    def _measure(self) -> int:
+        return len(self.kind) + 2
 
     def __copy__(self) -> Shape:
         return self
@@ -88,12 +93,22 @@ class Object(Shape):
     def __new__(cls, fields: Mapping[str, Shape]) -> Self:
         """The one record with these fields."""
         names = tuple(sorted(fields))
-        children = tuple(fields[name] for name in names)
-        mapping = MappingProxyType(dict(zip(names, children, strict=True)))
-        return _intern(cls, (cls, names, children), names=names, fields=mapping)
+        return cls._of(names, tuple(fields[name] for name in names))
+
+    @classmethod
+    def _of(cls, names: tuple[str, ...], children: tuple[Shape, ...]) -> Self:
+        key = (cls, names, children)
+        known: Any = _interned.get(key)
+        if known is not None:
+            found: Self = known
+            return found
+        return _intern(cls, key, names=names, fields=MappingProxyType(dict(zip(names, children, strict=True))))
 
     def _write(self) -> str:
         return "{" + ",".join(f"{escape(name)}:{child.text}" for name, child in self.fields.items()) + "}"
+
+    def _measure(self) -> int:
+        return max(2, 1 + sum(len(name) + 4 + child.size for name, child in self.fields.items()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Object, (dict(self.fields),)
@@ -115,6 +130,9 @@ class Array(Shape):
     def _write(self) -> str:
         return "[" + ",".join(sorted(element.text for element in self.elements)) + "]"
 
+    def _measure(self) -> int:
+        return max(2, 1 + sum(1 + element.size for element in self.elements))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Array, (tuple(self.elements),)
 
@@ -135,6 +153,9 @@ class Map(Shape):
     def _write(self) -> str:
         # no plain JSON shape holds a number, so the 0 in front collides with nothing
         return "[" + ",".join(["0", *sorted(value.text for value in self.values)]) + "]"
+
+    def _measure(self) -> int:
+        return 3 + sum(1 + value.size for value in self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Map, (tuple(self.values),)
@@ -159,6 +180,7 @@ def _intern(cls: type[S], key: tuple[Any, ...], **slots: Any) -> S:
             shape = object.__new__(cls)
             for name, value in {**slots, "_text": None, "_fingerprint": None}.items():
                 setattr(shape, name, value)
+            shape.size = shape._measure()
             shape = _interned.setdefault(key, shape)
         found: S = shape
         return found
@@ -177,24 +199,31 @@ JSON_KINDS: Final = ("null", "boolean", "integer", "number", "string")
 PYTHON_KINDS: Final = ("bytes", "date", "time", "datetime", "duration", "decimal", "uuid", "path", "complex")
 """Beside these there is ``other:<module.qualname>``."""
 
-_KNOWN_KINDS: Final = frozenset((*JSON_KINDS, *PYTHON_KINDS))
+_LEAVES: Final[dict[str, Shape]] = {kind: Scalar(kind) for kind in (*JSON_KINDS, *PYTHON_KINDS)} | {"unknown": UNKNOWN}
+"""The kinds that have a name of their own, made once: most of what a shape consists of."""
 
 
 def shape_from_normal(normal: object) -> Shape:
     """The shape whose normal form, parsed from JSON, is ``normal``. Raises ValueError where it is none."""
     if isinstance(normal, str):
-        if normal in _KNOWN_KINDS or normal.startswith("other:"):
+        if normal in _LEAVES:
+            return _LEAVES[normal]
+        if normal.startswith("other:"):
             return Scalar(normal)
-        if normal == "unknown":
-            return UNKNOWN
         raise ValueError("a kind stands there that does not exist")
     if isinstance(normal, dict):
-        return Object({name: shape_from_normal(child) for name, child in normal.items()})
+        names = tuple(sorted(normal))
+        return Object._of(names, tuple(_from_normals([normal[name] for name in names])))  # noqa: SLF001 - names in order
     if isinstance(normal, list):
         if normal and normal[0] == 0 and not isinstance(normal[0], bool | float):
-            return Map(shape_from_normal(value) for value in normal[1:])
-        return Array(shape_from_normal(element) for element in normal)
+            return Map(_from_normals(normal[1:]))
+        return Array(_from_normals(normal))
     raise ValueError(f"{type(normal).__name__} stands where a shape should")
+
+
+def _from_normals(normals: Iterable[Any]) -> list[Shape]:
+    leaves = _LEAVES
+    return [leaves[one] if type(one) is str and one in leaves else shape_from_normal(one) for one in normals]
 
 
 def fewest(shapes: Iterable[Shape], limit: int) -> frozenset[Shape]:

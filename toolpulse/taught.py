@@ -1,7 +1,7 @@
 """What one tool's observations taught: distinct shapes with counts, the evidence folded from them, the maps in them.
 
-Two hundred shapes are kept. The evidence of the rarest beyond that stays as statistics per path, so that the profile
-does not change; their shapes go.
+Two hundred shapes are kept, and no more than so many characters of them. The evidence of the rarest beyond that stays
+as statistics per path, so that the profile does not change; their shapes go.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MOST_SHAPES: Final = 200
 """Distinct shapes kept of a baseline."""
 
+MOST_TEXT: Final = 8_000_000
+"""Characters kept of all of them, as they are written; two hundred shapes of a thousand paths have half of that."""
+
 
 MOST_FIELDS: Final = 1024
 """Fields kept of one place. Four times what a record may have at once; beyond it the record is read as a map."""
@@ -36,18 +39,29 @@ class Taught:
         self.walker = walker
         self.profile = Profile()
         self.merged = Profile()
-        """The evidence of the shapes that were let go."""
+        """The evidence of the shapes that were let go. Replaced where it grows, never changed."""
         self.maps_learned: dict[Path, MapDecision] = {}
         self.parts = 0
         """How many parts of the response come and go."""
         self._plain_walker = walker
         self._questions = self._next_answer = 0
         self._rows: dict[RowKey, Row] = {}
+        self._size = 0
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """The distinct shapes kept."""
         return tuple(self._rows.values())
+
+    @property
+    def by_key(self) -> dict[RowKey, Row]:
+        """The distinct shapes kept, by what makes them distinct; a copy."""
+        return self._rows.copy()
+
+    @property
+    def merged_if_any(self) -> Profile | None:
+        """``merged``, or None where no shape was let go."""
+        return self.merged if self.merged.observations.count else None
 
     def get(self, key: RowKey) -> Row | None:
         """The row of a shape that taught."""
@@ -68,9 +82,12 @@ class Taught:
         self.profile.add(row.shape, row.sightings, row.encoding, row.cuts)
         if known is None:
             self.parts = parts(self.profile.root)
-        if len(self._rows) > MOST_SHAPES:
+            self._size += row.shape.size
+        while len(self._rows) > MOST_SHAPES or (self._size > MOST_TEXT and len(self._rows) > 1):
             gone = self._rows.pop(self._rarest())
-            self.merged.add(gone.shape, gone.sightings, gone.encoding, gone.cuts)
+            self._size -= gone.shape.size
+            evidence = fold([(gone.shape, gone.sightings, gone.encoding, gone.cuts)])
+            self.merged = merge(self.merged, evidence)
 
     def _rarest(self) -> RowKey:
         fewest = min(row.count for row in self._rows.values())
@@ -129,10 +146,11 @@ class Taught:
 
     def _refold(self) -> None:
         rows = self._rows.values()
+        self._size = sum(row.shape.size for row in rows)
         self.profile = merge(fold((r.shape, r.sightings, r.encoding, r.cuts) for r in rows), self.merged)
         self.parts = parts(self.profile.root)
         paths = frozenset(self.maps_learned)
-        self.walker = self._plain_walker.with_maps(paths, map_paths(row.shape for row in rows))
+        self.walker = self._plain_walker.with_maps(paths, self.profile.map_paths())
 
 
 def _crowd(path: Path, place: Place) -> MapDecision:
