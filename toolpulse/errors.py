@@ -8,6 +8,7 @@ ToolPulseError
     SchemaUnsupported                     it says a version that this program does not read
     SchemaMismatch                        two that are to be compared say different versions
   StoreError                              a store refused or lost its backend
+    StoreUnusable                         and trying again is in vain
   DriftError                              raised to the caller on ``on_drift="raise"``
 """
 
@@ -56,7 +57,11 @@ class SchemaMismatch(InputError):  # noqa: N818 - as above
 
 
 class StoreError(ToolPulseError):
-    """A store refused an operation or lost its backend."""
+    """A store refused an operation or lost its backend. The message holds no value and no password."""
+
+
+class StoreUnusable(StoreError):  # noqa: N818 - named for what is wrong with the store
+    """Trying again is in vain: the file is damaged or no database, or a newer version of this program wrote it."""
 
 
 class DriftError(ToolPulseError):

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from toolpulse.canonical import digest, load_strict
+from toolpulse.canonical import ascii_json, digest, load_strict
 from toolpulse.errors import InputError
+from toolpulse.incident import names_key
+from toolpulse.paths import Path, parse_path
 from toolpulse.risk import Risk
 
 if TYPE_CHECKING:
@@ -132,7 +134,8 @@ def note(
     changes = _changes(findings)
     summary = summary or summarise(changes)
     return DriftEvent(
-        id=event_id(f"{tool} {key} {summary}", status, count),
+        # told again of the same, it is the same, however many observations that took
+        id=event_id(_identity(tool, key, "" if status == "learned" else summary), status, 0),
         time=time,
         tool=tool,
         key=key,
@@ -152,9 +155,18 @@ def note(
     )
 
 
+def _identity(*names: str) -> str:
+    return digest(ascii_json(names))[:12]
+
+
 def event_id(incident: str, status: str, number: int) -> str:
     """A stable id, 16 hex digits: the same event told twice has it twice."""
     return digest(f"{incident} {status} {number}".encode())[:16]
+
+
+def names_keys(event: DriftEvent, maps: frozenset[Path]) -> bool:
+    """Whether an event names a key of one of the maps at these paths: it was written while they passed for records."""
+    return any(names_key(parse_path(change.path), maps) for change in event.changes)
 
 
 def summarise(changes: tuple[EventChange, ...]) -> str:

@@ -125,7 +125,8 @@ def incident_id(tool: str, key: str, changes: frozenset[ChangeKey]) -> str:
     return digest(ascii_json([tool, key, sorted(changes)]))[:12]
 
 
-def _names_key(path: Path, maps: frozenset[Path]) -> bool:
+def names_key(path: Path, maps: frozenset[Path]) -> bool:
+    """Whether a path goes through a key of one of these maps."""
     return any(path[:end] in maps and isinstance(path[end], str) for end in range(len(path)))
 
 
@@ -306,13 +307,13 @@ class Book:
     def forget_below(self, paths: frozenset[Path]) -> None:
         """Forget what is about fields right below these paths: they were keys of maps, which are not kept."""
         for incident in list(self.incidents.values()):
-            if any(_names_key(parse_path(finding.path), paths) for finding in incident.findings):
+            if any(names_key(parse_path(finding.path), paths) for finding in incident.findings):
                 self._forget(incident.id)
         for decision in list(self.decisions.values()):
-            kept = tuple(key for key in decision.changes if not _names_key(parse_path(key[0]), paths))
+            kept = tuple(key for key in decision.changes if not names_key(parse_path(key[0]), paths))
             if kept != decision.changes:
                 self.decisions[decision.id] = msgspec.structs.replace(decision, changes=kept)
-        self._stands = {key: done for key, done in self._stands.items() if not _names_key(parse_path(key[0]), paths)}
+        self._stands = {key: done for key, done in self._stands.items() if not names_key(parse_path(key[0]), paths)}
         self.accepted &= self._stands.keys()
 
     def _forget(self, name: str) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from toolpulse._shapes import Shape
 from toolpulse.baseline import Row, cut_paths
+from toolpulse.evidence import WINDOW
 from toolpulse.shape import Truncation
+
+MOST_ERROR_TYPES: Final = 64
+"""Kinds of exceptions told apart; beyond it they are ``other``."""
 
 Places: TypeAlias = tuple[tuple[str, str], ...]
 """Where a walk was cut: path and limit."""
 
 
-class RowKey(NamedTuple):
+class TallyKey(NamedTuple):
     """What makes observations one tally: all that their judgement depends on."""
 
     shape: Shape
@@ -49,19 +54,46 @@ class Tally(msgspec.Struct, frozen=True):
         return Row(self.shape, self.count, self.first, self.last, self.encoding, cut_paths(self.truncations))
 
     @property
-    def key(self) -> RowKey:
+    def key(self) -> TallyKey:
         """What makes it a tally of its own."""
-        return RowKey(self.shape, self.encoding, places(self.truncations), self.broken)
+        return TallyKey(self.shape, self.encoding, places(self.truncations), self.broken)
 
 
-class Errors(msgspec.Struct, frozen=True):
-    """The errors of a tool so far. They have ordinals of their own: the positions of calls."""
+class Calls(msgspec.Struct, frozen=True):
+    """How calls ended. They have ordinals of their own: the positions of calls, failed ones included."""
 
-    calls: int
-    errors: int
-    run: int
-    """How many of the newest calls failed in a row."""
-    recent: int
-    """How many of the last 100 calls failed."""
-    time: str
-    """ISO 8601, UTC."""
+    calls: int = 0
+    errors: int = 0
+    last_good: int = 0
+    """The position of the last call that did not fail; 0 for none."""
+    failed: tuple[int, ...] = ()
+    """The positions of those of the last 100 calls that failed."""
+    types: Mapping[str, int] = {}
+    """The failed ones by the type of the exception; ``result`` for a result that says so itself."""
+    time: str = ""
+    """Of the last failure; ISO 8601, UTC."""
+
+    @property
+    def run(self) -> int:
+        """How many of the newest calls failed in a row."""
+        return self.calls - self.last_good
+
+    def followed_by(self, block: Calls) -> Calls:
+        """These calls and then those of ``block``, whose positions start at 1."""
+        calls = self.calls + block.calls
+        failed = (*self.failed, *(self.calls + position for position in block.failed))
+        types = dict(self.types)
+        for kind, count in block.types.items():
+            known = kind if kind in types or len(types) < MOST_ERROR_TYPES else "other"
+            types[known] = types.get(known, 0) + count
+        return Calls(
+            calls,
+            self.errors + block.errors,
+            self.calls + block.last_good if block.last_good else self.last_good,
+            tuple(position for position in failed if position > calls - WINDOW),
+            types,
+            block.time or self.time,
+        )
+
+
+NO_CALLS: Final = Calls()
