@@ -244,7 +244,7 @@ class _Events:
 def run(scenario: Scenario, seed: int, *, confirm: int = 1, plain: bool = True) -> Result:
     """Play one scenario once. The delay is that of the first incident after the change, in calls, 1 for at once."""
     sink = _Events()
-    monitor = Monitor(sinks=[sink], background=False, confirm=confirm)
+    monitor = Monitor("memory:", sinks=[sink], background=False, confirm=confirm)
     known: set[str] = set()
     hashes = presence = 0
     recent: deque[frozenset[str]] = deque(maxlen=20)

@@ -172,8 +172,8 @@ def test_a_restart_keeps_decisions_and_what_they_mean():
     assert len(store.load("t", "").decisions) == 2
 
 
-def test_what_was_held_before_a_restart_teaches_once_it_is_seen_again():
-    """The shapes that were held are not stored; the decision is."""
+def test_what_was_held_before_a_restart_teaches_when_it_is_accepted():
+    """Held shapes are stored with their counts, and so is the decision."""
     store = MemoryStore()
     monitor, incident = broken(store=store)
     monitor.close()
@@ -182,7 +182,7 @@ def test_what_was_held_before_a_restart_teaches_once_it_is_seen_again():
         again.accept(incident)
         feed(again, (BAD, 4))
         assert [event.status for event in again.events] == ["accepted"]
-        assert rows(again) == [(4, 29, 32), (21, 1, 28)]
+        assert rows(again) == [(11, 21, 32), (21, 1, 28)]
 
 
 def test_a_sealed_baseline_stays_as_it_is_and_accepts():

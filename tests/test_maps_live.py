@@ -118,7 +118,7 @@ def test_decisions_are_stored_and_only_grow():
         before = live_of(one).taught.maps_learned
         assert len(before) == 1
         snapshot = store.load("t", "")
-        assert [row.shape.text for row in snapshot.rows] == [
+        assert [row.shape.text for row in snapshot.rows.values()] == [
             '{"data":{"n":"integer","scores":[0,{"a":"integer"}]},"id":"integer"}'
         ]
         assert snapshot.maps_learned == tuple(before.values())

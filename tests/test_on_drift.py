@@ -154,7 +154,7 @@ def test_raise_with_a_store_that_is_down_lets_the_call_pass():
     """Without its memory the monitor knows nothing, and must not stop the agent for that."""
 
     class Down(MemoryStore):
-        def load(self, tool, key):
+        def transaction(self, tool, key, writer=""):
             raise OSError
 
     with _monitor(False, store=Down(), on_drift="raise") as monitor:

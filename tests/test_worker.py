@@ -273,11 +273,14 @@ def test_a_sink_that_hangs_neither_stops_the_exit_nor_the_others(order, interval
 def test_a_store_that_hangs_does_not_stop_the_exit(tmp_path):
     """A database that does not answer must not keep the process either."""
     script = (
-        SCRIPT.replace("toolpulse.configure(", "class Store:\n"
-                       "    def load(self, tool, key): pass\n"
-                       "    def save(self, tool, key, snapshot): threading.Event().wait()\n"
-                       "    def tools(self): return []\n"
-                       "    def close(self): pass\n"
+        SCRIPT.replace("toolpulse.configure(", "from contextlib import contextmanager\n"
+                       "from toolpulse.stores.memory import MemoryStore\n"
+                       "class Store(MemoryStore):\n"
+                       "    @contextmanager\n"
+                       "    def transaction(self, *place):\n"
+                       "        with super().transaction(*place) as transaction:\n"
+                       "            yield transaction\n"
+                       "            threading.Event().wait()\n"
                        "toolpulse.configure(Store(), ")
     )  # fmt: skip
     done = run(script, tmp_path)

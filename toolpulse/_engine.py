@@ -1,11 +1,15 @@
-"""The engine of a monitor: loading, judging, saving and sending what its callers counted, and decisions.
+"""The engine of a monitor: judging what its callers counted against what the store knows, saving and sending it.
 
-A worker thread drives it, or ``observe`` itself where there is none. Locks are always taken in this order: storing,
-judging; nobody does I/O while judging.
+A worker thread drives it, or ``observe`` itself where there is none. For each tool that has something due it takes one
+turn: a transaction of the store in which it follows what others wrote, judges, and saves. Where the store fails, the
+turn is taken in memory, so that a break is told of all the same, and is taken again for the record when it is back.
+
+Locks are always taken in this order: storing, judging; nobody does I/O while judging.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Sequence
@@ -13,20 +17,28 @@ from typing import Final
 
 from toolpulse._guard import Guard
 from toolpulse._outbox import Outbox, Pause
+from toolpulse._relay import Relay
 from toolpulse._track import Track, iso_time
 from toolpulse._worker import Turn, Worker
-from toolpulse.errors import ConfigurationError, DriftError, ToolPulseError
+from toolpulse.decide import decide
+from toolpulse.errors import DriftError, StoreError, StoreUnusable, ToolPulseError
 from toolpulse.events import DriftEvent
 from toolpulse.incident import ACTIVE, Action, Decision
 from toolpulse.risk import Risk
-from toolpulse.stores.base import Snapshot, Store
-from toolpulse.tally import RowKey
+from toolpulse.shape import Truncation
+from toolpulse.snapshot import Snapshot
+from toolpulse.stores.base import Store
+from toolpulse.stores.memory import MemoryStore
+from toolpulse.tally import TallyKey
 
 PATIENCE: Final = 10.0
 """Seconds ``flush`` and ``close`` wait for what is under way, and for sinks."""
 
 _FORK_PATIENCE: Final = 1.0
 """Seconds a fork waits for a judgement that is under way; it takes no I/O."""
+
+_TIDY_EVERY: Final = 3600.0
+"""Seconds between two looks for what the store need not keep any longer."""
 
 
 class Engine:
@@ -36,20 +48,26 @@ class Engine:
         self.tracks: dict[tuple[str, str], Track] = {}
         self.callbacks: dict[tuple[int, int], Outbox] = {}
         """Of ``on_drift`` callables, by their identity."""
+        self.relay = Relay(outboxes, self.callbacks)
         self.worker = None if interval is None else Worker(self.work, interval, self._start_sending)
+        if self.worker is not None:
+            self.relay.wake = self.worker.wake
         self._store = store
         self._guard = guard
         self._outboxes = outboxes
-        self._unsaved: set[tuple[str, str]] = set()
-        self._store_pause = Pause()
+        self._fallen = False
         self._closed = False
-        self._locks()
+        self._begin()
 
-    def _locks(self) -> None:
+    def _begin(self) -> None:
         self.making = threading.RLock()
         self._storing = Turn()
         self._judging = Turn()
         self._forking = False
+        self._pause = Pause()
+        self._writer = secrets.token_hex(8)
+        self._decided = -1
+        self._tidied = time.monotonic()
 
     @property
     def threads(self) -> tuple[Worker | None, tuple[Outbox, ...], dict[tuple[int, int], Outbox]]:
@@ -58,8 +76,8 @@ class Engine:
 
     @property
     def store_state(self) -> str:
-        """``ok``, or ``retrying`` since the store failed."""
-        return "retrying" if self._store_pause.failures else "ok"
+        """``ok``, ``retrying`` since the store failed, or ``memory`` where it cannot be used."""
+        return "retrying" if self._pause.failures else "memory" if self._fallen else "ok"
 
     def wake(self, track: Track, *, hurry: bool = False) -> None:
         """There is something to judge of a track: by the worker soon, else now."""
@@ -82,7 +100,7 @@ class Engine:
         self._closed = True
         if self.worker is not None:
             self.worker.stop()
-        outboxes = self.senders()
+        outboxes = self.relay.senders
         for outbox in outboxes:
             outbox.close()
         for outbox in outboxes:
@@ -99,167 +117,206 @@ class Engine:
     ) -> tuple[Decision, ...]:
         """Take a decision on an incident, or on all that are open of a tool; see ``Monitor.accept``."""
         self.flush(PATIENCE)
-        if not self._judging.take(PATIENCE):
+        if not self._storing.take(PATIENCE):
             raise ToolPulseError(f"cannot {action} {target}: the monitor is busy")
         try:
-            found = self._targets(target)
-            if paths and len(found) > 1:
-                raise ConfigurationError(f"{target} has {len(found)} incidents; paths pick changes of one, by its id")
-            taken: list[Decision] = []
-            for track, name in found:
-                taken += self._decided(track, action, name, paths, reason, who)
+            now = iso_time(time.time())
+            taken = decide(self._store, action, target, paths, reason=reason, who=who, time=now)
+        except ToolPulseError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a store may raise anything, and its text may hold anything
+            raise StoreError(f"cannot {action} {target}: {type(error).__name__} while using the store") from None
         finally:
-            self._judging.give()
+            self._storing.give()
         self.flush(PATIENCE)
-        return tuple(taken)
+        return taken
 
-    def _decided(
-        self, track: Track, action: Action, name: str, paths: tuple[str, ...], reason: str, who: str
-    ) -> list[Decision]:
-        book = track.live.book
-        known = set(book.decisions)
-        event = track.live.decide(action, name, paths, reason=reason, who=who, time=iso_time(time.time()))
-        self._unsaved.add((track.live.tool, track.live.key))
-        if event is not None:
-            self._tell(track, event)
-        return [decision for key, decision in book.decisions.items() if key not in known]
-
-    def _targets(self, target: str) -> list[tuple[Track, str]]:
-        tracks = list(self.tracks.values())
-        named = [(track, target) for track in tracks if target in track.live.book.incidents]
-        of_tool = [
-            (track, incident.id)
-            for track in tracks
-            if track.live.tool == target
-            for incident in track.live.book.incidents.values()
-            if incident.status in ACTIVE | {"resolved"} and incident.risk.is_news
-        ]
-        if not named and not any(track.live.tool == target for track in tracks):
-            raise ConfigurationError(f"{target!r} is neither an incident nor a tool that was watched")
-        return named or of_tool
-
-    def drift(self, track: Track, key: RowKey) -> DriftError | None:
-        """Judge in the caller's thread; the error to raise, if any."""
+    def drift(self, track: Track, key: TallyKey, truncations: tuple[Truncation, ...]) -> DriftError | None:
+        """What an observation that was just counted means, in the caller's thread; the error to raise, if any."""
         if not track.loaded:
-            self._load([track], PATIENCE, now=False)
-        self._judge([track], PATIENCE)
-        book = track.live.book
-        found = [finding for finding in track.live.findings_of(key) if finding.risk is Risk.HIGH]
-        # what waits to be confirmed, or was muted, stops nobody
-        incidents = [book.incidents.get(name) for name in book.of(found)]
-        told = {incident.id for incident in incidents if incident and incident.status not in {"pending", "ignored"}}
-        high = tuple(finding for finding in found if book.of((finding,)) & told)
-        return DriftError(track.live.tool, high) if high else None
-
-    def work(self, timeout: float = PATIENCE, *, now: bool = False, tracks: Sequence[Track] | None = None) -> None:
-        """Load, judge and save what is due, of all tracks or of some; the worker's task.
-
-        ``now``: however recent the store's last failure.
-        """
-        deadline = time.monotonic() + timeout
-        tracks = list(self.tracks.values()) if tracks is None else tracks
-        self._load([track for track in tracks if not track.loaded], timeout, now=now)
-        self._judge(tracks, deadline - time.monotonic())
-        self._save(deadline - time.monotonic(), now=now)
-        if self.worker is not None:
-            for outbox in self.senders():
-                if not outbox.threaded:
-                    outbox.send(0)
-            if self._waits():
-                self.worker.wake()
-
-    def _waits(self) -> bool:
-        return bool(self._unsaved) or any(track.due for track in self.tracks.copy().values())
-
-    def _load(self, tracks: Sequence[Track], timeout: float, *, now: bool) -> None:
-        """Ask the store what it knows of tracks seen for the first time."""
-        if not tracks or not (now or self._store_pause.left <= 0) or not self._storing.take(timeout):
-            return
-        try:
-            for track in tracks:
-                if track.loaded:
-                    continue
-                known = self._store.load(track.live.tool, track.live.key)
-                self._store_pause.worked()
-                if self._judging.take(PATIENCE):
-                    try:
-                        track.restore(known)
-                    finally:
-                        self._judging.give()
-        except Exception as error:  # noqa: BLE001 - what waits is kept, and this is tried again
-            self._store_failed("loading from the store", error)
-        finally:
-            self._storing.give()
-
-    def _judge(self, tracks: Sequence[Track], timeout: float) -> None:
-        if not any(track.due and track.loaded for track in tracks) or not self._judging.take(timeout):
-            return
-        try:
-            for track in tracks:
-                if track.due and track.loaded:
-                    self._unsaved.add((track.live.tool, track.live.key))
-                    with self._guard("judging"):
-                        for event in track.judge():
-                            self._tell(track, event)
-        finally:
-            self._judging.give()
-
-    def _tell(self, track: Track, event: DriftEvent) -> None:
-        for outbox in self._outboxes:
-            outbox.put(event)
-        if track.callback is not None and event.status != "learned":
-            track.callback(event)
-
-    def _save(self, timeout: float, *, now: bool) -> None:
-        if not self._unsaved or not (now or self._store_pause.left <= 0) or not self._storing.take(timeout):
-            return
-        try:
-            while (taken := self._next_unsaved()) is not None:
-                tool, key, snapshot = taken
-                try:
-                    self._store.save(tool, key, snapshot)
-                except Exception as error:  # noqa: BLE001 - kept, and tried again
-                    self._unsaved.add((tool, key))
-                    self._store_failed("saving to the store", error)
-                    return
-                except BaseException:
-                    self._unsaved.add((tool, key))
-                    raise
-                self._store_pause.worked()
-        finally:
-            self._storing.give()
-
-    def _next_unsaved(self) -> tuple[str, str, Snapshot] | None:
+            self._load(track)
+        if not track.loaded:
+            return None
+        if track.live.learning:
+            # what waits may end the warm-up, and this one come after it
+            self._judge(track, PATIENCE)
         if not self._judging.take(PATIENCE):
             return None
         try:
-            if not self._unsaved:
-                return None
-            tool, key = self._unsaved.pop()
-            return tool, key, self.tracks[tool, key].snapshot()
+            tally, alike = track.ask(key, truncations)
+            found = [finding for finding in track.live.ask(tally) if finding.risk is Risk.HIGH]
+            high = tuple(finding for finding in found if track.live.is_told(finding, alike))
         finally:
             self._judging.give()
+        return DriftError(track.live.tool, high) if high else None
 
-    def _store_failed(self, place: str, error: Exception) -> None:
-        self._store_pause.failed()
-        self._guard.failed(place, error)
+    def work(self, timeout: float = PATIENCE, *, now: bool = False, tracks: Sequence[Track] | None = None) -> None:
+        """Take a turn for all tracks that have something due, or for those of some, and hand on events.
 
-    def senders(self) -> tuple[Outbox, ...]:
-        """The queues of all sinks and callables."""
-        return (*self._outboxes, *self.callbacks.copy().values())
+        The worker's task. ``now``: however recent the store's last failure.
+        """
+        deadline = time.monotonic() + timeout
+        tracks = list(self.tracks.values()) if tracks is None else tracks
+        if now:
+            self._pause.over()
+        if self._reachable and self._storing.take(timeout):
+            try:
+                failures = self._pause.failures
+                self._heed()
+                for track in tracks:
+                    if track.due and self._reachable:
+                        self._turn(track)
+                self._hand_on()
+                if self._pause.failures == failures:
+                    self._pause.worked()
+            finally:
+                self._storing.give()
+        for track in tracks:
+            if track.loaded and track.unasked and not self._reachable:
+                self._judge(track, deadline - time.monotonic())
+        if self.worker is not None:
+            self.relay.send_inline()
+            if self._waits() or self._watches_incidents() or self._pause.failures:
+                self.worker.wake()
+
+    @property
+    def _reachable(self) -> bool:
+        """Whether it is time to ask the store, as far as it is known."""
+        return self._pause.left <= 0
+
+    def _waits(self) -> bool:
+        return self.relay.waits or any(track.due for track in self.tracks.copy().values())
+
+    def _watches_incidents(self) -> bool:
+        """Whether there is something that anybody may decide about meanwhile."""
+        books = [track.live.book for track in self.tracks.copy().values()]
+        return any(incident.status in ACTIVE for book in books for incident in book.incidents.copy().values())
+
+    def _heed(self) -> None:
+        """Follow what somebody decided elsewhere."""
+        try:
+            decided = self._store.decided()
+        except Exception as error:  # noqa: BLE001 - asked again later
+            self._failed(error)
+            return
+        if decided != self._decided:
+            loaded = [track for track in self.tracks.copy().values() if track.loaded]
+            if all(self._turn(track) for track in loaded):
+                self._decided = decided
+            self._hand_on(claim=True)
+
+    def _turn(self, track: Track) -> bool:
+        """One transaction: follow what the store knows, judge what is due, save it. False where the store failed."""
+        live = track.live
+        events: list[DriftEvent] = []
+        after: Snapshot | None = None
+        try:
+            with self._store.transaction(live.tool, live.key, self._writer) as transaction:
+                if not self._judging.take(PATIENCE):
+                    return False
+                try:
+                    arrived = track.follow(transaction.now, transaction.saved)
+                    if track.due:
+                        with self._guard("judging"):
+                            events = track.take()
+                        after = live.snapshot()
+                finally:
+                    self._judging.give()
+                self.relay.saved(arrived)
+                self._tell(track, events)
+                if after is not None:
+                    transaction.save(after, events, track.number)
+        except Exception as error:  # noqa: BLE001 - what was counted is kept, and this is tried again
+            self._failed(error)
+            return False
+        self._pause.worked()
+        if after is not None and self._judging.take(PATIENCE):
+            try:
+                track.arrived(after)
+            finally:
+                self._judging.give()
+        self.relay.saved(events)
+        return True
+
+    def _load(self, track: Track) -> None:
+        """Ask the store what it knows of a track, before it is judged in its caller's thread."""
+        if not self._reachable or not self._storing.take(PATIENCE):
+            return
+        try:
+            if not track.loaded:
+                self._turn(track)
+        finally:
+            self._storing.give()
+
+    def _judge(self, track: Track, timeout: float) -> None:
+        """Judge beside the store, in memory."""
+        if not self._judging.take(timeout):
+            return
+        events: list[DriftEvent] = []
+        try:
+            with self._guard("judging"):
+                events = track.judge()
+        finally:
+            self._judging.give()
+        self._tell(track, events)
+
+    def _tell(self, track: Track | None, events: Sequence[DriftEvent]) -> None:
+        for event in events:
+            self.relay.tell(event, track.callback if track else None)
+
+    def _hand_on(self, *, claim: bool = False) -> None:
+        """Tell the store what was sent, and take over what nobody is about to send."""
+        try:
+            self.relay.settle(self._store, self._writer)
+            claimed = self.relay.claim(self._store, self._writer, now=claim)
+            for event in claimed:
+                self._tell(self.tracks.get((event.tool, event.key)), [event])
+            self.relay.saved(claimed)
+            if time.monotonic() - self._tidied > _TIDY_EVERY:
+                self._tidied = time.monotonic()
+                self._store.tidy()
+        except Exception as error:  # noqa: BLE001 - tried again
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self._pause.failed()
+        self._guard.failed("using the store", error)
+        if isinstance(error, StoreUnusable):
+            self._fall_back()
+
+    def _fall_back(self) -> None:
+        """Go on in memory with what is known."""
+        memory = MemoryStore()
+        for track in self.tracks.copy().values():
+            if track.loaded and self._judging.take(PATIENCE):
+                try:
+                    with memory.transaction(track.live.tool, track.live.key, self._writer) as transaction:
+                        transaction.save(track.settle())
+                finally:
+                    self._judging.give()
+        before, self._store, self._fallen = self._store, memory, True
+        self._pause.worked()
+        with self._guard("closing the store"):
+            before.close()
 
     def _start_sending(self) -> None:
-        for outbox in self.senders():
+        for outbox in self.relay.senders:
             outbox.start()
 
     def send(self, deadline: float) -> bool:
-        """Have all events sent; False where some are left."""
-        sent = [outbox.send(deadline - time.monotonic()) for outbox in self.senders()]
-        return all(sent)
+        """Have all events sent, and say so to the store; False where some are left."""
+        sent = self.relay.send(deadline)
+        if self.relay.waits and self._reachable and self._storing.take(deadline - time.monotonic()):
+            try:
+                self._hand_on()
+            finally:
+                self._storing.give()
+        return sent
 
     def flush_at_exit(self, timeout: float) -> None:
         """Flush by the worker, so that a store or a sink that hangs is left behind."""
         deadline = time.monotonic() + timeout
+        self._pause.over()
         if self.worker is None or self.worker.flush(timeout) is None:
             self.work(timeout, now=True)
         self.send(deadline)
@@ -276,11 +333,12 @@ class Engine:
 
     def after_fork(self) -> None:
         """In a child: threads are gone, locks may be held by nobody, and what waits is the parent's to flush."""
-        self._locks()
-        self._unsaved.clear()
-        self._store_pause = Pause()
+        self._begin()
         self._guard.after_fork()
-        for outbox in self.senders():
+        self.relay.after_fork()
+        with self._guard("using the store"):
+            self._store.after_fork()
+        for outbox in self.relay.senders:
             outbox.after_fork()
         for track in self.tracks.values():
             track.after_fork()

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from toolpulse.errors import StoreError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -56,8 +58,10 @@ class Guard:
 
 def _log_once(place: str, error: Exception, first: bool) -> None:
     if first:
+        # what a store says is written by us, and holds no value
+        said = f"{type(error).__qualname__}: {error}" if isinstance(error, StoreError) else type(error).__qualname__
         with suppress(Exception):  # a filter that raises, or a stack that is full
-            _log.warning("toolpulse: %s while %s (counted from now on)", type(error).__qualname__, place)
+            _log.warning("toolpulse: %s while %s (counted from now on)", said, place)
 
 
 report: Callable[[str, Exception, bool], None] = _log_once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections import deque
@@ -9,6 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolpulse._guard import Guard
     from toolpulse.events import DriftEvent
     from toolpulse.sinks.base import Sink
@@ -20,7 +23,7 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 class Pause:
-    """How long to wait after failures in a row: a second after the first, doubled up to a minute."""
+    """How long to wait after failures in a row: about a second after the first, doubled up to about a minute."""
 
     def __init__(self) -> None:
         self.failures = 0
@@ -34,7 +37,9 @@ class Pause:
     def failed(self) -> None:
         """Note a failure."""
         self.failures += 1
-        self._until = time.monotonic() + min(_LONGEST_PAUSE, 2.0 ** min(self.failures - 1, 10))
+        pause = min(_LONGEST_PAUSE, 2.0 ** min(self.failures - 1, 10))
+        # so that a fleet does not come back all at once
+        self._until = time.monotonic() + pause * random.uniform(0.75, 1.25)  # noqa: S311
 
     def over(self) -> None:
         """Make the next attempt due now."""
@@ -49,12 +54,22 @@ class Pause:
 class Outbox:
     """The queue of one sink. A thread of its own sends once ``start`` was called, else whoever calls ``send``."""
 
-    def __init__(self, name: str, sink: Sink, guard: Guard, *, retries: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        sink: Sink,
+        guard: Guard,
+        *,
+        retries: bool = True,
+        ended: Callable[[str, bool], object] = lambda _event, _sent: None,
+    ) -> None:
         self.name = name
         self.sink = sink
         self.dropped = 0
         self._guard = guard
         self._retries = retries
+        self.ended = ended
+        """Told the id of each event that leaves the queue, and whether it was sent."""
         self._pause = Pause()
         self._queue: deque[DriftEvent] = deque()
         self._reset()
@@ -69,12 +84,15 @@ class Outbox:
 
     def put(self, event: DriftEvent) -> None:
         """Add an event."""
+        lost = None
         with self._change:
             if len(self._queue) >= MOST_EVENTS:
-                self._queue.popleft()
+                lost = self._queue.popleft()
                 self.dropped += 1
             self._queue.append(event)
             self._change.notify_all()
+        if lost is not None:
+            self.ended(lost.id, False)
 
     def start(self) -> None:
         """Send in a thread from now on; where none can be started any more, ``send`` goes on doing it."""
@@ -146,8 +164,17 @@ class Outbox:
         return sent or not self._retries
 
     def _settle(self, event: DriftEvent, sent: bool) -> None:
+        ended = self._put_back(event, sent)
+        if ended:
+            self.ended(event.id, sent)
         with self._change:
+            # whoever waits for the queue to be empty waits for this word, too
             self._sender = None
+            self._change.notify_all()
+
+    def _put_back(self, event: DriftEvent, sent: bool) -> bool:
+        """Whether the event left the queue for good."""
+        with self._change:
             if sent:
                 self._pause.worked()
             else:
@@ -155,11 +182,11 @@ class Outbox:
                 self._pause.failed()
                 if self._retries and len(self._queue) < MOST_EVENTS:
                     self._queue.appendleft(event)
-                else:
-                    self.dropped += 1
+                    return False
+                self.dropped += 1
                 if not self._retries:
                     self._pause.over()
-            self._change.notify_all()
+            return True
 
     def stop(self, *, close: bool = False) -> None:
         """End the thread when the queue is empty or the sink fails; with ``close`` it closes the sink then."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +12,15 @@ from toolpulse._probe import decorator
 from toolpulse._settings import OnDrift, check_options
 from toolpulse.baseline import Baseline
 from toolpulse.consumer import Consumer
+from toolpulse.errors import ConfigurationError
 from toolpulse.monitor import Monitor
 from toolpulse.shape import DEFAULT_LIMITS, Limits
 from toolpulse.sinks.base import Sink
 from toolpulse.stores.base import Store
 
 T = TypeVar("T")
+
+_log = logging.getLogger("toolpulse")
 
 
 class _Process:
@@ -32,7 +36,7 @@ class _Process:
     def _make(self) -> Monitor:
         with self._making:
             if self._monitor is None:
-                self._monitor = Monitor()
+                self._monitor = _default_monitor()
             return self._monitor
 
     def check(self, options: dict[str, Any]) -> None:
@@ -53,13 +57,22 @@ class _Process:
         self._making = threading.RLock()
 
 
+def _default_monitor() -> Monitor:
+    """The monitor of whoever configured none. A call of a tool is no place to raise what is wrong with a variable."""
+    try:
+        return Monitor()
+    except ConfigurationError as error:
+        _log.warning("toolpulse: %s; what is learned stays in memory", error)
+        return Monitor("memory:")
+
+
 process: Final = _Process()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=process.after_fork)
 
 
 def configure(
-    store: str | Store = "memory:",
+    store: str | Store | None = None,
     *,
     sinks: Sequence[Sink] | None = None,
     consumers: Sequence[Consumer] = (),

@@ -45,7 +45,7 @@ def check_tool(tool: Any) -> None:
 def check_store(store: Any) -> str | Store:
     """A URL, or an object with a store's methods."""
     if not isinstance(store, str | Store):
-        raise ConfigurationError(f"store must be a URL or have load, save, tools and close, not {type(store).__name__}")
+        raise ConfigurationError(f"store must be a URL or have a store's methods, not {type(store).__name__}")
     return store
 
 

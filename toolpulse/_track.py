@@ -4,6 +4,8 @@ The caller's side takes no lock where a shape waits already: the observation goe
 lock counts first. (Threads that meet at a lock while they wait for the interpreter as well hand both over at each call,
 at many times the cost of the call.) Nobody holds the lock during I/O. Memory is bounded by distinct shapes and the
 inbox, not by calls.
+
+What was counted stays here until the store has it. What the store did not confirm is asked for by its number.
 """
 
 from __future__ import annotations
@@ -13,28 +15,23 @@ import time
 from collections import Counter, deque
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolpulse.evidence import WINDOW
-from toolpulse.incident import ACTIVE
 from toolpulse.live import Live
-from toolpulse.stores.base import Snapshot
-from toolpulse.tally import Errors, Places, Tally, places
+from toolpulse.tally import MOST_ERROR_TYPES, Calls, Places, Tally, TallyKey, places
 from toolpulse.taught import MOST_SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from toolpulse._shapes import Shape
     from toolpulse.events import DriftEvent
     from toolpulse.shape import Observation, Truncation
+    from toolpulse.snapshot import Snapshot
 
 MOST_WAITING: Final = 5 * MOST_SHAPES
 """Distinct shapes that wait; beyond it calls are still counted, as unjudged, and their shapes are let go."""
-
-_MOST_ERROR_TYPES: Final = 64
 
 _MOST_IN_INBOX: Final = 256
 """Observations that wait to be counted; one more counts them all."""
@@ -53,6 +50,27 @@ class _Waiting:
         self.last = first
         self.time = time.time()
         self.truncations = truncations
+
+    def join(self, later: _Waiting) -> None:
+        self.count += later.count
+        self.last = later.last
+
+
+class _Mark(NamedTuple):
+    """How far something went, in this track's own sequence."""
+
+    sequence: int = 0
+    calls: int = 0
+    errors: Counter[str] | None = None
+
+
+class _Flight(NamedTuple):
+    """What is on its way to the store: its number, how far it goes, its observations, and the events they made."""
+
+    number: int
+    mark: _Mark
+    waiting: dict[_Key, _Waiting]
+    events: Sequence[DriftEvent] = ()
 
 
 class Track:
@@ -74,13 +92,15 @@ class Track:
         self.errors: Counter[str] = Counter()
         self.unjudged = 0
         self._sequence = 0
-        self._drained = 0
         self._last_good = 0
         self._failed: deque[int] = deque(maxlen=WINDOW)
-        self._failed_drained = 0
         self._waiting: dict[_Key, _Waiting] = {}
         self._inbox: deque[tuple[_Key, tuple[Truncation, ...]]] = deque()
         self._lock = threading.RLock()  # a signal handler may come back in
+        self._unsaved: dict[_Key, _Waiting] = {}
+        self._flight: _Flight | None = None
+        self._number = 0
+        self._judged = self._saved = _Mark()
 
     @property
     def calls(self) -> int:
@@ -89,13 +109,18 @@ class Track:
 
     @property
     def waiting(self) -> int:
-        """Observations not yet judged."""
-        return self._sequence - self._drained + len(self._inbox)
+        """Observations that the store does not have yet."""
+        return self._sequence - self._saved.sequence + len(self._inbox)
 
     @property
     def due(self) -> bool:
-        """Whether there is anything to judge."""
-        return self.waiting > 0 or self.errors.total() > self._failed_drained
+        """Whether there is anything to judge or to save."""
+        return self.calls > self._saved.calls
+
+    @property
+    def unasked(self) -> int:
+        """Observations not yet judged."""
+        return self._sequence - self._judged.sequence + len(self._inbox)
 
     def record(self, seen: Observation, broken: tuple[str, ...] = ()) -> bool:
         """Count one response, with the assertions it broke. True where so many shapes wait that a flush should not."""
@@ -131,7 +156,7 @@ class Track:
         with self._lock:
             self._count_inbox()
             self._calls += 1
-            known = kind in self.errors or len(self.errors) < _MOST_ERROR_TYPES
+            known = kind in self.errors or len(self.errors) < MOST_ERROR_TYPES
             self.errors[kind if known else "other"] += 1
             self._failed.append(self._calls)
 
@@ -142,129 +167,129 @@ class Track:
             self._calls += 1
             self.unjudged += 1
 
+    def follow(self, now: Snapshot, saved: int) -> Sequence[DriftEvent]:
+        """Go on from what the store knows, where this writer's batch ``saved`` was the last that arrived.
+
+        Gives the events that arrived with it, where that was not known yet.
+        """
+        flight, self._flight = self._flight, None
+        arrived: Sequence[DriftEvent] = ()
+        if flight is not None and saved >= flight.number:
+            self._saved, arrived = flight.mark, flight.events
+        elif flight is not None:
+            later, self._unsaved = self._unsaved, flight.waiting
+            self._keep(later)
+        self.live.follow(now)
+        self._judged = self._saved
+        self.loaded = True
+        return arrived
+
+    def take(self) -> list[DriftEvent]:
+        """Judge all that the store does not have, after ``follow``; the events to tell. It is on its way from now on.
+
+        Where judging fails, what is left is counted as unjudged.
+        """
+        fresh, mark = self._drain()
+        self._keep(fresh)
+        waiting, self._unsaved = self._unsaved, {}
+        self._number += 1
+        self._flight = flight = _Flight(self._number, mark, waiting)
+        events = self._take(waiting, mark)
+        self._flight = flight._replace(events=events)
+        return events
+
+    @property
+    def number(self) -> int:
+        """The number of what is on its way."""
+        return self._number
+
+    def arrived(self, after: Snapshot) -> None:
+        """The store has what was on its way, and knows ``after``."""
+        flight, self._flight = self._flight, None
+        if flight is None:
+            return
+        self._saved = flight.mark
+        if self._judged is flight.mark:  # else somebody judged more meanwhile
+            self.live.kept(after)
+
+    def settle(self) -> Snapshot:
+        """Take what was judged for saved, whatever became of it; what the live state knows."""
+        self._flight, self._unsaved, self._saved = None, {}, self._judged
+        after = self.live.snapshot()
+        self.live.kept(after)
+        return after
+
     def judge(self) -> list[DriftEvent]:
-        """Judge what waits; the events to tell. Where judging fails, what is left is counted as unjudged."""
-        tallies, errors = self._drain(), self._drain_errors()
+        """Judge what was not judged yet, beside the store, which gets it later; the events to tell."""
+        fresh, mark = self._drain()
+        try:
+            return self._take(fresh, mark)
+        finally:
+            self._keep(fresh)
+
+    def ask(self, key: TallyKey, truncations: tuple[Truncation, ...]) -> tuple[Tally, int]:
+        """One observation as a tally of its own, and how many like it were not judged yet, itself included."""
+        with self._lock:
+            self._count_inbox()
+            waiting = self._waiting.get(key)
+            ordinal = self.live.observations + max(1, self.unasked)
+        alike = waiting.count if waiting is not None else 1
+        return Tally(key.shape, key.encoding, 1, ordinal, ordinal, "", truncations, key.broken), alike
+
+    def _take(self, waiting: dict[_Key, _Waiting], mark: _Mark) -> list[DriftEvent]:
+        offset = self.live.observations - self._judged.sequence
+        tallies = [
+            Tally(shape, encoding, w.count, w.first + offset, w.last + offset, iso_time(w.time), w.truncations, broken)
+            for (shape, encoding, _, broken), w in waiting.items()
+        ]
+        calls = self._calls_between(self._judged, mark)
+        self._judged = mark
         before = self.live.observations
         try:
-            return self.live.take(tallies, errors)
+            return self.live.take(tallies, calls)
         except Exception:
             with self._lock:
                 self.unjudged += sum(tally.count for tally in tallies) - (self.live.observations - before)
             raise
 
-    def restore(self, known: Snapshot | None) -> None:
-        """Go on from what the store knew, if anything."""
-        if known is not None and self.live.sealed is not None:
-            self.live.observations = max(self.live.observations, known.observations)
-            self.live.book.restore(known.incidents, known.decisions)
-        elif known is not None:
-            self.live.restore(
-                known.observations, known.rows, known.maps_learned, known.incidents, known.decisions, known.merged
-            )
-        self.loaded = True
+    def _keep(self, later: dict[_Key, _Waiting]) -> None:
+        for key, entry in later.items():
+            known = self._unsaved.get(key)
+            if known is not None:
+                known.join(entry)
+            elif len(self._unsaved) < MOST_WAITING:
+                self._unsaved[key] = entry
+            else:
+                with self._lock:
+                    self.unjudged += entry.count
 
-    def snapshot(self) -> Snapshot:
-        """What the store is to know."""
-        live = self.live
-        return Snapshot(
-            live.observations,
-            live.rows,
-            tuple(live.taught.maps_learned.values()),
-            tuple(live.book.incidents.values()),
-            tuple(live.book.decisions.values()),
-            live.taught.merged,
-        )
-
-    def _drain(self) -> list[Tally]:
-        """Take what waits; ordinals go on from what the live state has observed."""
+    def _drain(self) -> tuple[dict[_Key, _Waiting], _Mark]:
+        """Take what waits, and how far that goes."""
         with self._lock:
             self._count_inbox()
             waiting, self._waiting = self._waiting, {}
-            offset = self.live.observations - self._drained
-            self._drained = self._sequence
-        return [
-            Tally(shape, encoding, w.count, w.first + offset, w.last + offset, iso_time(w.time), w.truncations, broken)
-            for (shape, encoding, _, broken), w in waiting.items()
-        ]
+            return waiting, _Mark(self._sequence, self._calls, self.errors.copy())
 
-    def _drain_errors(self) -> Errors | None:
-        """How calls failed so far; None where none failed since the last time."""
+    def _calls_between(self, start: _Mark, end: _Mark) -> Calls:
+        types = (end.errors or Counter()) - (start.errors or Counter())
         with self._lock:
-            self._count_inbox()
-            total = self.errors.total()
-            if total == self._failed_drained:
-                return None
-            self._failed_drained = total
-            recent = sum(position > self._calls - WINDOW for position in self._failed)
-            return Errors(self._calls, total, self._calls - self._last_good, recent, iso_time(time.time()))
+            failed = tuple(at - start.calls for at in self._failed if start.calls < at <= end.calls)
+            last_good = max(0, min(self._last_good, end.calls) - start.calls)
+        when = iso_time(time.time()) if types else ""
+        return Calls(end.calls - start.calls, types.total(), last_good, failed, dict(types), when)
 
     def after_fork(self) -> None:
         """In a child: what was counted is the parent's to flush and tell, and a lock may be held by nobody."""
         self._lock = threading.RLock()
-        self._calls = self.unjudged = self._last_good = self._failed_drained = 0
+        self._calls = self.unjudged = self._last_good = self._number = 0
         self.errors = Counter()
         self._failed.clear()
         self._inbox.clear()
-        self._waiting = {}
-        self._drained = self._sequence
+        self._waiting, self._unsaved, self._flight = {}, {}, None
+        self._judged = self._saved = _Mark(self._sequence)
+        self.live.forked()
 
 
 def iso_time(seconds: float) -> str:
     """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-class ToolHealth(msgspec.Struct, frozen=True):
-    """How one tool is doing."""
-
-    calls: int
-    """Calls that ended, failed ones included."""
-    errors: int
-    """Calls that raised, or whose result said it is an error."""
-    state: str
-    """``learning`` until ten observations taught, then ``watching``."""
-    shapes: int
-    """Distinct shapes known."""
-    incidents: int
-    """Incidents told of and open."""
-    keys: int = 1
-    """Variants of its calls."""
-    error_types: dict[str, int] = {}
-    unjudged: int = 0
-    """Calls whose response could not be looked at, or came while too many shapes waited."""
-
-
-class Health(msgspec.Struct, frozen=True):
-    """How a monitor is doing. Reading it waits for nothing."""
-
-    tools: dict[str, ToolHealth]
-    swallowed: int
-    """Errors that were kept from the watched tools."""
-    swallowed_by: dict[str, int]
-    """The same by place and type."""
-    store: str
-    """``ok``, or ``retrying`` since the last save failed."""
-    waiting: int
-    """Observations not yet judged."""
-    sinks: dict[str, str]
-    """By sink ``ok``, ``failing`` or ``busy``, and how many events were dropped."""
-
-
-def tool_health(tracks: list[Track]) -> ToolHealth:
-    types: Counter[str] = Counter()
-    for track in tracks:
-        types.update(track.errors.copy())
-    lives = [track.live for track in tracks]
-    return ToolHealth(
-        calls=sum(track.calls for track in tracks),
-        errors=types.total(),
-        state="learning" if any(live.learning for live in lives) else "watching",
-        shapes=sum(live.shapes for live in lives),
-        incidents=sum(
-            i.status in ACTIVE and i.risk.is_news for live in lives for i in live.book.incidents.copy().values()
-        ),
-        keys=len(tracks),
-        error_types=dict(sorted(types.items())),
-        unjudged=sum(track.unjudged for track in tracks),
-    )

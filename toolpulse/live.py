@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse._shapes import UNKNOWN
 from toolpulse.baseline import Baseline, Row, cut_paths, join
 from toolpulse.consumer import Consumer, Finding, findings
 from toolpulse.diff import WARM, Change, find
 from toolpulse.events import DriftEvent, drift_event, note
-from toolpulse.incident import EMPTINESS, Action, Book, Decision, Incident
+from toolpulse.incident import EMPTINESS, Action, Book, Incident
 from toolpulse.judge import Judgement, judge
 from toolpulse.learned import HINT, describe, is_variant
 from toolpulse.maps import MapDecision, as_values
@@ -24,19 +23,14 @@ from toolpulse.paths import Path, format_path, parse_path
 from toolpulse.profile import Profile
 from toolpulse.rates import HeldBack, failing, shows, shows_empty, silences
 from toolpulse.shape import Truncation, Walker
-from toolpulse.tally import Errors, RowKey, Tally
-from toolpulse.taught import MOST_SHAPES, Taught
+from toolpulse.snapshot import EMPTY, Held, Reading, Snapshot, more_rows, only_grew
+from toolpulse.tally import NO_CALLS, Calls, Tally, TallyKey
+from toolpulse.taught import MOST_SHAPES, MOST_TEXT, Taught
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-class Held(msgspec.Struct):
-    """A shape that does not teach: its row, what was found in it, and the incidents its sightings count to."""
-
-    row: Row
-    findings: tuple[Finding, ...]
-    incidents: frozenset[str]
+    from toolpulse._shapes import Shape
 
 
 class Live:
@@ -50,6 +44,7 @@ class Live:
         consumers: tuple[Consumer, ...],
         sealed: Baseline | None = None,
         confirm: int = 1,
+        unwrap: str = "auto",
     ) -> None:
         self.tool = tool
         self.key = key
@@ -58,13 +53,18 @@ class Live:
         self.observations = sealed.observations if sealed else 0
         self.taught = Taught(walker)
         self.book = Book(tool, key, confirm)
-        self._held: dict[RowKey, Held] = {}
+        self.calls = NO_CALLS
+        self._unwrap = unwrap
+        self._confirm = confirm
+        self._followed = EMPTY
+        self._same = False
+        """Whether nothing was taken since what was followed."""
+        self._held: dict[TallyKey, Held] = {}
         self._held_back = HeldBack()
         self._newest: Tally | None = None
         self._again: set[str] = set()
         """The incidents to which emptiness that teaches was counted in this flush."""
         self._cuts: set[tuple[str, str]] = set()
-        self._failed = 0
         self._announced = sealed is not None
 
     @property
@@ -92,31 +92,107 @@ class Live:
         """How many distinct shapes are known, held ones included."""
         return len(self.rows) + len(self._held)
 
-    def restore(
-        self,
-        observations: int,
-        rows: Iterable[Row],
-        maps_learned: Iterable[MapDecision],
-        incidents: Iterable[Incident],
-        decisions: Iterable[Decision] = (),
-        merged: Profile | None = None,
-    ) -> None:
-        """Go on from what another one knew; for a state that has taken nothing yet and is not sealed."""
-        self.observations = observations
-        self._announced = observations >= WARM
-        self.taught.restore(rows, maps_learned, merged)
-        self.book.restore(incidents, decisions)
-        for incident in sorted(self.book.incidents.values(), key=lambda incident: incident.last):
-            if not Judgement(UNKNOWN, (), incident.findings).teaches:
-                self._held_back.add(incident.count, incident.last)
+    def follow(self, now: Snapshot) -> None:
+        """Go on from what is known by now. What this state took beside it, if anything, is forgotten."""
+        if not self._same:
+            self._restore(now)
+        elif now is not self._followed:
+            before = self._followed
+            if only_grew(before, now):
+                self._grow(before, now)
+            else:
+                self._restore(now)
+        self._followed, self._same = now, True
 
-    def findings_of(self, key: RowKey) -> tuple[Finding, ...]:
-        """What was found in a shape that is held, but for what was accepted; nothing for one that taught."""
-        held = self._held.get(key)
-        return self.book.news(held.findings) if held else ()
+    def kept(self, after: Snapshot) -> None:
+        """What ``snapshot`` gave is what is known from now on."""
+        self._followed, self._same = after, True
 
-    def take(self, tallies: Iterable[Tally], errors: Errors | None = None) -> list[DriftEvent]:
+    def forked(self) -> None:
+        """In a child: what was taken and not kept is the parent's; the next ``follow`` starts afresh."""
+        self._same = False
+
+    def snapshot(self) -> Snapshot:
+        """All of it, as a value; what a sealed baseline knows is none of it."""
+        walker, known = self.walker, self._followed
+        return Snapshot(
+            observations=self.observations,
+            rows=known.rows if self.sealed else self.taught.by_key,
+            held=self._held.copy(),
+            incidents=self.book.incidents.copy(),
+            decisions=self.book.decisions.copy(),
+            maps_learned=known.maps_learned if self.sealed else tuple(self.taught.maps_learned.values()),
+            merged=known.merged if self.sealed else self.taught.merged_if_any,
+            calls=self.calls,
+            cuts=frozenset(self._cuts),
+            reading=Reading(walker.limits, walker.maps, walker.records, self._unwrap),
+        )
+
+    def _restore(self, now: Snapshot) -> None:
+        if self.sealed is None:
+            self.taught.restore(now.rows.values(), now.maps_learned, now.merged)
+        self._held = dict(now.held)
+        self._held_back = HeldBack()
+        for held in sorted(self._held.values(), key=lambda held: held.row.last):
+            self._hold_back(held.row.shape, held.row.count, held.row.last)
+        self._follow_book(now)
+        self._follow_counts(now)
+        self._announced = self.sealed is not None or now.observations >= WARM
+
+    def _grow(self, before: Snapshot, now: Snapshot) -> None:
+        if self.sealed is None:
+            for row in more_rows(before.rows, now.rows):
+                self.taught.teach(row)
+        for key in before.held.keys() - now.held.keys():
+            row = before.held[key].row
+            if row.key in now.rows:
+                self._held_back.release(row.count, row.last)
+        for row in sorted(more_rows(before.held, now.held), key=lambda row: row.last):
+            self._hold_back(row.shape, row.count, row.last)
+        self._held = dict(now.held)
+        if before.incidents != now.incidents or before.decisions != now.decisions:
+            self._follow_book(now)
+        self._follow_counts(now)
+        self._announced = self._announced or now.observations >= WARM
+
+    def _follow_book(self, now: Snapshot) -> None:
+        book = Book(self.tool, self.key, self._confirm)
+        book.restore(now.incidents.values(), now.decisions.values())
+        self.book = book
+
+    def _follow_counts(self, now: Snapshot) -> None:
+        known = self.sealed.observations if self.sealed else 0
+        self.observations = max(known, now.observations)
+        self.calls = now.calls
+        self._cuts = set(now.cuts)
+
+    def _hold_back(self, shape: Shape, count: int, last: int) -> None:
+        self._held_back.add(count, last)
+        self._held_back.saw(self.profile, shape, last)
+
+    def ask(self, tally: Tally) -> tuple[Finding, ...]:
+        """What would be found in one more observation, but for what was accepted; nothing is taken or counted."""
+        held = self._held.get(tally.key)
+        if held is not None:
+            return self.book.news(held.findings)
+        if self.learning:
+            return ()
+        read = self._read(tally)
+        return self.book.news(self._judge(read).findings)
+
+    def is_told(self, finding: Finding, more: int) -> bool:
+        """Whether ``more`` observations with this finding make an incident that is told of, and not muted."""
+        for name in self.book.of((finding,)):
+            incident = self.book.incidents[name]
+            if incident.status == "pending":
+                return incident.count + more >= self._confirm
+            if incident.status != "noted":
+                return incident.status != "ignored"
+        return more >= self._confirm
+
+    def take(self, tallies: Iterable[Tally], calls: Calls = NO_CALLS) -> list[DriftEvent]:
         """Judge tallies in order of their first ordinal, then what is away and how calls fail; the events to tell."""
+        self._same = False
         events: list[DriftEvent] = []
         ordered = sorted(tallies, key=lambda tally: tally.first)
         for tally in ordered:
@@ -134,14 +210,15 @@ class Live:
             newest = max(ordered, key=lambda tally: tally.last)
             events.extend(self._event(i, newest) for i in self.book.resolve(self.observations))
             self._release(only=self.book.lapse(self.observations))
-        if errors is not None:
-            events.extend(self._errors(errors))
+        self.calls = self.calls.followed_by(calls)
+        if calls.errors:
+            events.extend(self._errors(calls))
         return events
 
     def _take(self, tally: Tally) -> list[DriftEvent]:
         held = self._held.get(tally.key)
         if held is not None:
-            held.row = join(held.row, tally.row)
+            self._held[tally.key] = held = msgspec.structs.replace(held, row=join(held.row, tally.row))
             return self._count(held, tally)
         known = None if tally.broken else self.taught.get(tally.row.key)
         # what a known shape lacks may be required by now if it was gone for as long as that takes
@@ -193,16 +270,18 @@ class Live:
         if self._newest is None or tally.last > self._newest.last:
             self._newest = tally
 
-    def _hold(self, key: RowKey, held: Held) -> None:
-        if len(self._held) >= MOST_SHAPES:
-            del self._held[min(self._held, key=lambda k: (self._held[k].row.count, k.shape.fingerprint))]
+    def _hold(self, key: TallyKey, held: Held) -> None:
+        size = key.shape.size + sum(other.shape.size for other in self._held)
+        while self._held and (len(self._held) >= MOST_SHAPES or size > MOST_TEXT):
+            rarest = min(self._held, key=lambda k: (self._held[k].row.count, k.shape.fingerprint))
+            size -= rarest.shape.size
+            del self._held[rarest]
         self._held[key] = held
 
     def _count(self, held: Held, tally: Tally) -> list[DriftEvent]:
         """Count a tally to its incidents."""
         if tally.key in self._held:
-            self._held_back.add(tally.count, tally.last)
-            self._held_back.saw(self.profile, tally.shape, tally.last)
+            self._hold_back(tally.shape, tally.count, tally.last)
         return self._seen(held.incidents, tally.count, tally)
 
     def _seen(self, names: Iterable[str], count: int, tally: Tally) -> list[DriftEvent]:
@@ -251,16 +330,16 @@ class Live:
             events += self._seen((name,), count, newest)
         return events
 
-    def _errors(self, errors: Errors) -> list[DriftEvent]:
-        """Whether calls fail improbably often."""
-        new, self._failed = errors.errors - self._failed, errors.errors
-        change = failing(calls=errors.calls, errors=errors.errors, run=errors.run, recent=errors.recent)
-        found = self.book.news(findings((change,), self.consumers, sealed=False)) if change and new > 0 else ()
+    def _errors(self, block: Calls) -> list[DriftEvent]:
+        """Whether calls fail improbably often; ``block`` holds those that are new."""
+        now = self.calls
+        change = failing(calls=now.calls, errors=now.errors, run=now.run, recent=len(now.failed))
+        found = self.book.news(findings((change,), self.consumers, sealed=False)) if change else ()
         if not found:
             return []
-        names = self.book.open(found, self.observations, errors.time)
-        told = (self.book.seen(name, new, self.observations, errors.time) for name in sorted(names))
-        return [self._event(incident, time=errors.time) for incident in told if incident is not None]
+        names = self.book.open(found, self.observations, block.time)
+        told = (self.book.seen(name, block.errors, self.observations, block.time) for name in sorted(names))
+        return [self._event(incident, time=block.time) for incident in told if incident is not None]
 
     def _event(self, incident: Incident, tally: Tally | None = None, time: str = "") -> DriftEvent:
         event = drift_event(
@@ -309,6 +388,7 @@ class Live:
         self, action: Action, name: str, paths: tuple[str, ...], *, reason: str, who: str, time: str
     ) -> DriftEvent | None:
         """Decide about an incident; what is accepted lets the held shapes teach. None where it was decided before."""
+        self._same = False
         decision = self.book.decide(action, name, paths, reason=reason, who=who, time=time)
         if decision is None:
             return None

@@ -15,11 +15,12 @@ from typing import Any, Final, Self, TypeVar, overload
 from toolpulse import _settings
 from toolpulse._engine import PATIENCE, Engine, let_go
 from toolpulse._guard import Guard
+from toolpulse._health import Health, tool_health
 from toolpulse._keys import MOST_KEYS, OTHER_KEY, as_text
 from toolpulse._outbox import Outbox
 from toolpulse._settings import OnDrift, Settings
 from toolpulse._switch import switch
-from toolpulse._track import Health, Track, tool_health
+from toolpulse._track import Track
 from toolpulse._worker import look_after
 from toolpulse.baseline import Baseline
 from toolpulse.consumer import DEFAULT, Consumer
@@ -30,9 +31,10 @@ from toolpulse.live import Live
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation
 from toolpulse.sinks.base import Sink
 from toolpulse.stores import open_store
+from toolpulse.stores._default import default_store
 from toolpulse.stores.base import Store
 from toolpulse.stream import StreamRecord
-from toolpulse.tally import RowKey, places
+from toolpulse.tally import TallyKey, places
 from toolpulse.unwrap import unwrap
 from toolpulse.watch import Outcome
 
@@ -45,13 +47,14 @@ _GIVEN_UP: Final = frozenset({"CancelledError", "GeneratorExit"})
 class Monitor:
     """Watches tools, learns their responses' shapes and tells sinks what changed.
 
-    ``store``: a URL (``memory:``) or a Store. ``sinks``: objects with ``emit(event)``; structlog without any named.
-    ``consumers``: who reads the tools. ``baselines``: sealed baselines by tool name; what they know is fixed, and
-    responses are read as they say. ``confirm``: how many observations must show an incident before it is told of, no 20
-    observations apart where it is about a field or a value that is missing; what is not confirmed is taken for ordinary
-    variation then.
-    ``limits``: how much of a response is looked at. ``background=False`` judges and sends inside ``observe``, for tests
-    and for processes that freeze between calls; else a worker judges, at most every ``flush_interval`` seconds.
+    ``store``: a URL (``sqlite:///path``, ``postgresql://...``, ``memory:``) or a Store; without one it is the URL in
+    ``$TOOLPULSE_DB``, else a SQLite file at ``.toolpulse/toolpulse.db``. It is opened when it is first needed.
+    ``sinks``: objects with ``emit(event)``; structlog without any named. ``consumers``: who reads the tools.
+    ``baselines``: sealed baselines by tool name; what they know is fixed, and responses are read as they say.
+    ``confirm``: how many observations must show an incident before it is told of, no 20 observations apart where it is
+    about a field or a value that is missing; what is not confirmed is taken for ordinary variation then.
+    ``limits``: how much of a response is looked at. ``background=False`` judges, saves and sends inside ``observe``,
+    for tests and for processes that freeze between calls; else a worker does, at most every ``flush_interval`` seconds.
     ``on_drift``: ``"log"``, a callable that takes the event as well (of all but ``learned``), or ``"raise"``: judged in
     the caller's thread, DriftError at ``high``.
 
@@ -61,7 +64,7 @@ class Monitor:
 
     def __init__(
         self,
-        store: str | Store = "memory:",
+        store: str | Store | None = None,
         *,
         sinks: Sequence[Sink] | None = None,
         consumers: Sequence[Consumer] = (),
@@ -72,7 +75,7 @@ class Monitor:
         flush_interval: float = 1.0,
         on_drift: OnDrift = "log",
     ) -> None:
-        store = _settings.check_store(store)
+        store = default_store() if store is None else _settings.check_store(store)
         self._guard = Guard()
         self._outboxes = self._outboxes_of(_default_sinks() if sinks is None else _settings.check_sinks(sinks))
         self._consumers = _settings.check_consumers(consumers)
@@ -199,7 +202,7 @@ class Monitor:
             swallowed_by=swallowed,
             store=self._engine.store_state,
             waiting=sum(track.waiting for _, track in tracks),
-            sinks={outbox.name: outbox.state for outbox in self._engine.senders()},
+            sinks={outbox.name: outbox.state for outbox in self._engine.relay.senders},
         )
 
     def settings_for(self, options: Mapping[str, Any], function: Any = None) -> Settings:
@@ -222,7 +225,8 @@ class Monitor:
                 readers = readers or (sealed.consumers if sealed else ()) or (DEFAULT,)
                 # a walk of its own: what it remembers of keys goes when they are found to be data
                 walker = settings.walker.with_maps(frozenset(), frozenset())
-                live = Live(tool, key, walker, readers, sealed, self._confirm)
+                how = sealed.unwrap if sealed else settings.unwrap
+                live = Live(tool, key, walker, readers, sealed, self._confirm, how)
                 callback = self._callback(tool, settings.on_drift)
                 track = Track(live, sealed.unwrap if sealed else None, callback.put if callback else None)
                 self._tracks[tool, key] = track
@@ -274,12 +278,11 @@ class Monitor:
             self.count_error(track, "result")
             return
         hurry = track.record(seen, broken)
-        drift = (
-            self._engine.drift(track, RowKey(seen.shape, seen.encoding, places(seen.truncations), broken))
-            if settings.on_drift == "raise"
-            else None
-        )
-        self._engine.wake(track, hurry=hurry)
+        drift = None
+        if settings.on_drift == "raise":
+            key = TallyKey(seen.shape, seen.encoding, places(seen.truncations), broken)
+            drift = self._engine.drift(track, key, seen.truncations)
+        self._engine.wake(track, hurry=hurry or drift is not None)
         if drift is not None:
             raise drift
 

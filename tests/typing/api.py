@@ -23,7 +23,7 @@ from toolpulse import (
     shape_of,
     watch,
 )
-from toolpulse._track import Health, ToolHealth
+from toolpulse._health import Health, ToolHealth
 from toolpulse.consumer import Finding
 from toolpulse.events import DriftEvent
 from toolpulse.incident import Decision, Incident
