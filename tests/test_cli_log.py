@@ -339,7 +339,9 @@ def test_words_and_figures():
     """A share is never rounded to all or nothing, and a count agrees with its noun."""
     assert [percent(n, 1000) for n in (0, 1, 10, 994, 999, 1000)] == ["0%", "<1%", "1%", ">99%", ">99%", "100%"]
     assert percent(1, 0) == "0%"
-    assert [plural(1, "call"), plural(0, "call"), plural(1200, "reply")] == ["1 call", "0 calls", "1,200 replies"]
+    assert [plural(n, word) for n, word in ((1, "call"), (0, "call"), (1200, "reply"), (2, "key"))] == [
+        "1 call", "0 calls", "1,200 replies", "2 keys",
+    ]  # fmt: skip
     assert safe("a\tb\x00\u200b\u2028\xa0\ud800") == "a\\tb\\x00\\u200b\\u2028\\xa0\\ud800"
     assert json.loads(safe_json('{"\U0001f600":\t"\x7f"}')) == {"\U0001f600": "\x7f"}
 

@@ -41,7 +41,8 @@ def test_help_lists_every_command_and_every_code(capsys):
     """The first screen has to lead on to all there is."""
     code, out, _ = ran(capsys, "--help")
     assert code == 0
-    assert all(f"\n    {command.name:<9} {command.summary}" in out for command in COMMANDS)
+    width = max(map(len, NAMES))
+    assert all(f"\n    {command.name:<{width}}  {command.summary}" in out for command in COMMANDS)
     assert all(f"  {code.value:<4} {code.meaning}" in out for code in Exit)
 
 

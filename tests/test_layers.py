@@ -18,11 +18,12 @@ FLOORS = (
     "_probe",
     "watch provenance config",
     "_wrappers _toolobjects",
-    "_engine",
+    "_engine _health",
+    "_relay decide",
     "_track _outbox _worker _keys _settings _switch stream",
     "sinks stores",
-    "live",
-    "learned",
+    "live portable",
+    "learned snapshot",
     "taught tally",
     "baseline",
     "events",
@@ -33,8 +34,10 @@ FLOORS = (
     "expects",
     "risk",
     "patterns rates documents",
-    "diff",
+    "diff _profiles",
     "profile",
+    "_fold",
+    "_place",
     "shape",
     "_walk",
     "_plan",
@@ -43,7 +46,8 @@ FLOORS = (
     "unwrap _shapes",
     "paths",
     "canonical _files",
-    "errors _guard",
+    "_guard",
+    "errors",
 )
 """Which rooms there are, top floor first. A room is a module of the package, or a folder of modules."""
 
@@ -54,9 +58,9 @@ FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms.sp
 
 PURE = frozenset(
     (
-        "canonical paths unwrap _shapes _kinds evidence maps _observation _plan _walk shape profile diff patterns "
-        "rates documents risk expects consumer verdicts judge incident events baseline taught tally learned live "
-        "stream _settings"
+        "canonical paths unwrap _shapes _kinds evidence maps _observation _plan _walk shape _place _fold profile "
+        "_profiles diff patterns rates documents risk expects consumer verdicts judge incident events baseline taught "
+        "tally snapshot learned live portable stream _settings"
     ).split()
 )
 WORLD = frozenset(

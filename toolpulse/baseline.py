@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from toolpulse import _files
+from toolpulse._profiles import dense, sparse
 from toolpulse._shapes import Shape, shape_from_normal
-from toolpulse.canonical import laid_out, load_strict
+from toolpulse.canonical import ascii_json, laid_out, load_strict
 from toolpulse.consumer import DEFAULT, Consumer, Finding, worst_first
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.judge import Judgement, judge
 from toolpulse.maps import MapDecision, as_values, map_paths, settle
 from toolpulse.paths import Path, format_path, parse_path
-from toolpulse.profile import Profile, Sightings, fold
+from toolpulse.profile import Profile, Sightings, fold, merge
 from toolpulse.risk import Risk, worst
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation, Truncation, Walker
 from toolpulse.unwrap import MODES
@@ -82,7 +83,10 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Baseline:
-    """Distinct shapes with counts, the maps they showed, and the settings they were learned with. Immutable."""
+    """Distinct shapes with counts, the maps they showed, and the settings they were learned with. Immutable.
+
+    ``merged`` is the evidence of more shapes, of which nothing else is known.
+    """
 
     def __init__(
         self,
@@ -94,6 +98,7 @@ class Baseline:
         maps: Sequence[str] = (),
         records: Sequence[str] = (),
         unwrap: str = "none",
+        merged: Profile | None = None,
     ) -> None:
         self.rows = tuple(
             sorted(rows, key=lambda row: (row.shape.fingerprint, row.encoding, sorted(map(format_path, row.cuts))))
@@ -101,32 +106,33 @@ class Baseline:
         self.maps_learned = maps_learned
         self.consumers = tuple(consumers)
         self.unwrap = unwrap
+        self.merged = merged
         if unwrap not in MODES:
             raise ConfigurationError(f"unwrap must be one of {', '.join(MODES)}, not {unwrap!r}")
         _check_consumers(self.consumers)
-        walker = Walker(limits, maps, records)
-        beside = map_paths(row.shape for row in self.rows)
-        self._walker = walker.with_maps(frozenset(d.path for d in maps_learned), beside)
+        self._plain_walker = Walker(limits, maps, records)
 
     @property
     def limits(self) -> Limits:
         """How much of a response is looked at."""
-        return self._walker.limits
+        return self._plain_walker.limits
 
-    @property
+    @cached_property
     def walker(self) -> Walker:
         """The walk that reads responses as this baseline does."""
-        return self._walker
+        learned = frozenset(decision.path for decision in self.maps_learned)
+        return self._plain_walker.with_maps(learned, self.profile.map_paths())
 
     @cached_property
     def profile(self) -> Profile:
         """The evidence per path."""
-        return fold((row.shape, row.sightings, row.encoding, row.cuts) for row in self.rows)
+        of_rows = fold((row.shape, row.sightings, row.encoding, row.cuts) for row in self.rows)
+        return merge(of_rows, self.merged) if self.merged else of_rows
 
     @property
     def observations(self) -> int:
         """How many responses it learned from."""
-        return sum(row.count for row in self.rows)
+        return sum(row.count for row in self.rows) + (self.merged.observations.count if self.merged else 0)
 
     @classmethod
     def learn(
@@ -164,7 +170,7 @@ class Baseline:
 
     def observe(self, response: object) -> Observation:
         """Reduce a response the way this baseline's responses were."""
-        return self._walker.observe(response, self.unwrap)
+        return self.walker.observe(response, self.unwrap)
 
     def judge(self, seen: Observation, consumers: Sequence[Consumer] = ()) -> Judgement:
         """Judge one observation for some consumers; for this baseline's, or the default one, without any."""
@@ -226,11 +232,12 @@ class Baseline:
             schema=SCHEMA,
             unwrap=self.unwrap,
             limits=self.limits,
-            maps=sorted(self._walker.maps),
-            records=sorted(self._walker.records),
+            maps=sorted(self._plain_walker.maps),
+            records=sorted(self._plain_walker.records),
             maps_learned=[_StoredMap.of(decision) for decision in self.maps_learned],
             consumers=[consumer.plain() for consumer in self.consumers],
             rows=[_StoredRow.of(row) for row in self.rows],
+            merged=msgspec.UNSET if self.merged is None else msgspec.Raw(ascii_json(sparse(self.merged))),
         )
         return laid_out(msgspec.json.encode(stored, order="sorted"))
 
@@ -249,6 +256,7 @@ class Baseline:
                 maps=stored.maps,
                 records=stored.records,
                 unwrap=stored.unwrap,
+                merged=None if stored.merged is msgspec.UNSET else dense(stored.merged),
             )
         except (msgspec.ValidationError, ValueError, TypeError, RecursionError) as error:
             raise InputError(f"not a baseline: {error}") from None
@@ -356,3 +364,4 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     maps_learned: list[_StoredMap]
     consumers: list[dict[str, Any]]
     rows: list[_StoredRow]
+    merged: Any = msgspec.UNSET

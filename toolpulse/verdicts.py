@@ -34,10 +34,10 @@ class Code(IntEnum):
 
 _MEANING: Final = {
     Code.OK: "done (check: nothing found at a risk named by --fail-on)",
-    Code.DIFFERENT: "a difference was found (check: at a risk named by --fail-on)",
+    Code.DIFFERENT: "a difference was found (check: at a risk named by --fail-on; doctor: a problem)",
     Code.INCOMPARABLE: "the two sides cannot be compared",
     Code.PRECONDITION: "something it needs is not there",
-    Code.INPUT: "a file cannot be read or judged",
+    Code.INPUT: "a file or a store cannot be read or judged",
     Code.USAGE: "wrong use: an argument, or the extra toolpulse[cli] is not installed",
     Code.INTERNAL: "a fault in toolpulse; TOOLPULSE_DEBUG=1 shows the traceback",
     Code.INTERRUPTED: "interrupted with Ctrl-C",

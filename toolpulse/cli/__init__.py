@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Final
 from toolpulse.cli._command import Command, parser
 from toolpulse.cli._exit import CommandError, Exit, guarded
 from toolpulse.cli._output import Output
+from toolpulse.cli.baseline import BASELINE
+from toolpulse.cli.decisions import ACCEPT, IGNORE, REJECT
 from toolpulse.cli.demo import DEMO
+from toolpulse.cli.doctor import DOCTOR
+from toolpulse.cli.forget import FORGET
 from toolpulse.cli.gate import GATE
+from toolpulse.cli.incidents import INCIDENTS
 from toolpulse.cli.log import LOG
 from toolpulse.cli.manifest import MANIFEST
 from toolpulse.cli.offline import CHECK, LEARN, SHOW
 from toolpulse.cli.prompt import PROMPT
 from toolpulse.cli.stamp import STAMP
+from toolpulse.cli.status import STATUS
 from toolpulse.cli.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -29,10 +35,18 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS: Final[tuple[Command, ...]] = (
     DEMO,
+    STATUS,
+    INCIDENTS,
+    LOG,
+    ACCEPT,
+    REJECT,
+    IGNORE,
+    BASELINE,
+    FORGET,
+    DOCTOR,
     LEARN,
     CHECK,
     SHOW,
-    LOG,
     PROMPT,
     TOOLS,
     STAMP,

@@ -49,7 +49,8 @@ def parser(commands: Sequence[Command], version: str) -> Parser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"toolpulse {version}")
-    below = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", prog="toolpulse", required=True)
+    # as wide as the longest name, or argparse breaks the line after it
+    below = top.add_subparsers(title="commands", metavar="COMMAND ...", dest="command", prog="toolpulse", required=True)
     for command in commands:
         one = below.add_parser(
             command.name,

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolpulse.cli._text import safe
+from toolpulse.cli._text import safe, without_secrets
 from toolpulse.errors import ConfigurationError, InputError, StoreError, ToolPulseError
 from toolpulse.verdicts import Code
 
@@ -34,9 +34,9 @@ class CommandError(ToolPulseError):
 
 
 def complain(message: str) -> None:
-    """One line on stderr, whatever is in the message."""
+    """One line on stderr, whatever is in the message; passwords of URLs are left out."""
     if sys.stderr is not None:
-        print(f"toolpulse: {safe(message)}", file=sys.stderr, flush=True)
+        print(f"toolpulse: {safe(without_secrets(message))}", file=sys.stderr, flush=True)
 
 
 def guarded(run: Callable[[], int]) -> int:

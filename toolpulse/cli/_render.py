@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from toolpulse.cli._text import percent, plural, safe
+from toolpulse.cli._text import percent, plural, safe, with_key
 from toolpulse.risk import Risk
 
 if TYPE_CHECKING:
@@ -121,30 +121,32 @@ def risk_text(risk: Risk, *, loud: bool = False) -> Text:
     return Text(risk.value.upper() if loud else risk.value, _STYLES[risk])
 
 
-def drift_log(history: History) -> list[Text | str]:
-    """The whole of a log."""
+def drift_log(history: History, *, ids: bool = False) -> list[Text | str]:
+    """The whole of a log; with ``ids`` those of incidents, too."""
     if not history.entries:
         return ["no events"]
     out: list[Text | str] = []
     for entry in history.entries:
         if out and entry.event.changes:
             out.append("")
-        out.extend(drift_event(entry, history))
+        out.extend(drift_event(entry, history, ids=ids))
     return out
 
 
-def drift_event(entry: Entry, history: History) -> list[Text]:
+def drift_event(entry: Entry, history: History, *, ids: bool = False) -> list[Text]:
     """One event: a line, and below it the changes, who is hit how hard, and what was not seen."""
     event = entry.event
-    name = history.name(event.tool) + (f" [{event.key}]" if event.key else "")
+    name = with_key(history.name(event.tool), event.key)
     head = [risk_text(event.risk, loud=True), Text(safe(name), "bold")]
     if not event.changes:
         return columns([[*head, Text(safe(event.summary))]])
     head.append(Text(plural(len(event.changes), "change")))
-    head.append(Text(f"since {_clock(entry.since)}"))
+    head.append(Text(f"since {clock(entry.since)}"))
     head.append(Text(f"{plural(event.count, 'call')} ({event.share:.0%})"))
     if event.status != "open":
         head.append(Text(safe(event.status)))
+    if ids:
+        head.append(Text(safe(event.incident or ""), "dim"))
     rows = [
         [Text(safe(c.path)), Text(safe(_change(c.rule_id, c.before, c.after))), Text(safe(because(c)), "dim")]
         for c in event.changes
@@ -181,7 +183,8 @@ def because(change: object) -> str:
     return "; ".join(part for part in (evidence, said) if part)
 
 
-def _clock(moment: datetime) -> str:
+def clock(moment: datetime) -> str:
+    """A time as people have it, with its day where that is not today."""
     try:
         local = moment.astimezone()
     except (OverflowError, ValueError, OSError):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Final
+
+_SECRETS: Final = re.compile(r"(?<=://)([^\s:/@]*):\S*@|(?<=password=)[^\s&]+", re.IGNORECASE)
 
 
 def safe(text: str) -> str:
@@ -11,6 +16,11 @@ def safe(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def without_secrets(text: str) -> str:
+    """The text without the passwords of URLs in it."""
+    return _SECRETS.sub(lambda match: "***" if match[1] is None else f"{match[1]}:***@", text)
 
 
 def safe_json(line: str) -> str:
@@ -31,7 +41,7 @@ def plural(count: int, word: str) -> str:
     """``1 call``, ``1,204 calls``."""
     if count == 1:
         return f"1 {word}"
-    return f"{count:,} {word[:-1]}ies" if word.endswith("y") else f"{count:,} {word}s"
+    return f"{count:,} {word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeo" else f"{count:,} {word}s"
 
 
 def percent(count: int, total: int) -> str:
@@ -58,3 +68,13 @@ def endings(name: str) -> list[str]:
     """The dotted endings of a name, the shortest first and the whole last."""
     parts = name.split(".")
     return [".".join(parts[start:]) for start in range(len(parts) - 1, 0, -1) if parts[start]] + [name]
+
+
+def with_key(tool: str, key: str) -> str:
+    """A tool's name with the variant of the call."""
+    return f"{tool} [{key}]" if key else tool
+
+
+def is_named(tool: str, pattern: str | None) -> bool:
+    """Whether a glob stands for the tool's name or for one of its endings; each tool where there is none."""
+    return pattern is None or any(fnmatchcase(name, pattern) for name in endings(tool))

@@ -26,7 +26,7 @@ from toolpulse.sinks.jsonl import JsonlSink
 _CONFIRM: Final = 3
 """Calls that must show an incident before it is told."""
 
-_FILES: Final = ("drift.jsonl", "before.jsonl", "after.jsonl", "baseline.json")
+_FILES: Final = ("drift.jsonl", "toolpulse.db", "before.jsonl", "after.jsonl", "baseline.json")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -66,7 +66,7 @@ def _week(folder: Path, say: Callable[[list[Any]], None], calls: int, pause: flo
     consumers = [Consumer("billing", numeric="strict"), Consumer("dashboard")]
     opened = _Opened()
     monitor = Monitor(
-        "memory:",
+        _url(folder),
         sinks=[JsonlSink(folder / "drift.jsonl"), opened],
         consumers=consumers,
         confirm=_CONFIRM,
@@ -93,6 +93,10 @@ def _week(folder: Path, say: Callable[[list[Any]], None], calls: int, pause: flo
     for name, answers in recorded.items():
         (folder / name).write_text("".join(json.dumps(answer) + "\n" for answer in answers), "utf-8")
     Baseline.learn(recorded["before.jsonl"]).save(folder / "baseline.json")
+
+
+def _url(folder: Path) -> str:
+    return f"sqlite:///{folder / 'toolpulse.db'}"
 
 
 def _tools(monitor: Monitor, url: str) -> dict[str, Callable[[], Any]]:
@@ -138,9 +142,11 @@ def _tell(folder: Path, say: Callable[[list[Any]], None]) -> None:
     say(["", f"The drift log (told once {_CONFIRM} calls show it):", ""])
     say(drift_log(history(str(log))))
     named = [shlex.quote(str(path)) for path in (log, baseline, after)]
-    say(["", f"Log, recorded responses and a baseline are in {folder}", "Try next:"])
+    store = shlex.quote(_url(folder))
+    say(["", f"Log, store, recorded responses and a baseline are in {folder}", "Try next:"])
     say([
         f"  toolpulse log --risk high {named[0]}",
+        f"  toolpulse incidents --db {store}",
         f"  toolpulse show {named[1]}",
         f"  toolpulse check --baseline {named[1]} {named[2]}",
     ])  # fmt: skip

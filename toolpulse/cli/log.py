@@ -1,4 +1,4 @@
-"""``toolpulse log``: what a drift log tells, for a person or line by line for a program."""
+"""``toolpulse log``: what a drift log or a store tells, for a person or line by line for a program."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import argparse
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from toolpulse.canonical import JSONError
 from toolpulse.cli._command import Command, risks
+from toolpulse.cli._events import arriving, stored
 from toolpulse.cli._exit import Exit, complain
 from toolpulse.cli._lines import follow, lines
 from toolpulse.cli._output import Output
-from toolpulse.cli._text import endings, safe_json, short_names
+from toolpulse.cli._store import db_argument, is_there, url_of
+from toolpulse.cli._text import is_named, safe_json, short_names
 from toolpulse.cli.inputs import STDIN, shown
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.events import DriftEvent, decode
+
+DEFAULT: Final = "drift.jsonl"
+"""The log that is read where none is named."""
 
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -52,13 +56,17 @@ class History:
         event = line.event
         key = (event.tool, event.key, event.incident or event.id)
         since = self._seen[key] = min(self._seen.get(key, line.time), line.time)
-        self._names.setdefault(event.tool, "")
+        self.meet(event.tool)
         self.consumers.update(event.risks)
         entry = Entry(event, since)
         self._entries.pop(key, None)
         if shown:
             self._entries[key] = entry
         return entry
+
+    def meet(self, tool: str) -> None:
+        """Know a tool's name, so that a short one stands for no other."""
+        self._names.setdefault(tool, "")
 
     def name(self, tool: str) -> str:
         """A tool's name, short where that is unique among all tools so far."""
@@ -78,12 +86,13 @@ def since(text: str, now: datetime | None = None) -> datetime:
     try:
         if match:
             return (now or datetime.now(UTC)) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-        return _moment(text)
+        return moment(text)
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text!r} is neither like 30m, 24h, 7d, 2w nor an ISO 8601 time") from None
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
+    """A time as ISO 8601 has it, in UTC. Raises ValueError or OverflowError for what is none."""
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
@@ -92,7 +101,7 @@ def parsed(file: str, number: int, raw: bytes) -> Line:
     """Read one line. Raises InputError as ``file:line: what is wrong``."""
     try:
         event = decode(raw)
-        return Line(raw.decode("utf-8"), event, _moment(event.time))
+        return Line(raw.decode("utf-8"), event, moment(event.time))
     except JSONError as error:
         reason = error.reason if error.column is None else f"{error.reason} (column {error.column})"
     except InputError as error:
@@ -114,19 +123,19 @@ def history(file: str, args: argparse.Namespace | None = None) -> History:
 def _wanted(line: Line, args: argparse.Namespace) -> bool:
     event = line.event
     return (
-        (args.tool is None or any(fnmatchcase(name, args.tool) for name in endings(event.tool)))
+        is_named(event.tool, args.tool)
         and (args.risk is None or event.risk in args.risk)
         and (args.since is None or line.time >= args.since)
     )
 
 
 def _run(args: argparse.Namespace) -> int:
+    args.file = _source(args)
     out = Output()
     if args.follow:
         return _follow(args, out)
     if args.json:
-        for number, raw in lines(args.file):
-            line = parsed(args.file, number, raw)
+        for line in _read(args):
             if _wanted(line, args):
                 out.write(safe_json(line.text) + "\n")
             if out.gone:
@@ -135,13 +144,36 @@ def _run(args: argparse.Namespace) -> int:
     return _print(args, out)
 
 
+def _source(args: argparse.Namespace) -> str | None:
+    """The file to read; None for the store."""
+    if args.file is not None and args.db is not None:
+        raise ConfigurationError(f"--db names a store and {shown(args.file)} is a file; a log is read from one of them")
+    if args.db is not None:
+        return None
+    if args.file is not None:
+        return str(args.file)
+    return None if not Path(DEFAULT).exists() and is_there(url_of(args)) else DEFAULT
+
+
+def _read(args: argparse.Namespace) -> Iterator[Line]:
+    if args.file is None:
+        return (_told(text, event) for text, event in stored(args))
+    return (parsed(args.file, number, raw) for number, raw in lines(args.file))
+
+
+def _told(text: str, event: DriftEvent) -> Line:
+    try:
+        return Line(text, event, moment(event.time))
+    except (ValueError, OverflowError):
+        raise InputError(f"event {event.id}: time is not as ISO 8601 has it") from None
+
+
 def _print(args: argparse.Namespace, out: Output) -> int:
     from toolpulse.cli._render import Printer, drift_log
 
     printer, found = Printer(out), History()
     try:
-        for number, raw in lines(args.file):
-            line = parsed(args.file, number, raw)
+        for line in _read(args):
             found.add(line, shown=_wanted(line, args))
     except InputError:
         # what came before the bad line is told; nothing of it is lost
@@ -158,11 +190,11 @@ def _follow(args: argparse.Namespace, out: Output) -> int:
 
     if args.file == STDIN:
         raise ConfigurationError("--follow: standard input cannot be followed")
-    if not Path(args.file).exists():
+    if args.file is not None and not Path(args.file).exists():
         complain(f"waiting for {shown(args.file)}")
     printer, found = Printer(out), History()
     try:
-        for line in _followed(args.file, out):
+        for line in _followed(args, out):
             entry = found.add(line)
             if not _wanted(line, args):
                 continue
@@ -175,31 +207,36 @@ def _follow(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _followed(file: str, out: Output) -> Iterator[Line]:
-    for number, raw in follow(file, lambda: out.gone):
+def _followed(args: argparse.Namespace, out: Output) -> Iterator[Line]:
+    if args.file is None:
+        yield from (_told(text, event) for text, event in arriving(args, lambda: out.gone))
+        return
+    for number, raw in follow(args.file, lambda: out.gone):
         try:
-            yield parsed(file, number, raw)
+            yield parsed(args.file, number, raw)
         except InputError as error:
             complain(str(error))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="drift.jsonl", nargs="?", default="drift.jsonl", help="the log; - reads stdin")
+    parser.add_argument("file", metavar="drift.jsonl", nargs="?",
+                        help=f"the log; - reads stdin (default: {DEFAULT} if it is there, else the store)")  # fmt: skip
     parser.add_argument("--tool", metavar="GLOB", help="tools of this name, as in search_*")
     parser.add_argument(
         "--risk", metavar="RISKS", type=risks, help="events at one of these risks, as in high,availability"
     )
     parser.add_argument("--since", metavar="WHEN", type=since, help="events of the last 30m, 24h, 7d, or since a time")
+    db_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the events' own lines, one JSON object each")
     parser.add_argument("--follow", action="store_true", help="tell every event as it comes, until Ctrl-C (exit 0)")
 
 
 LOG: Final = Command(
     "log",
-    "show what a drift log tells",
-    "[--tool GLOB] [--risk RISKS] [--since WHEN] [--json] [--follow] [drift.jsonl]",
-    "Shows a drift log: each incident once, as it stood last. At a line that is no event it tells\n"
-    "what came before, reports the line and ends with 4; with --follow it reports it and goes on.",
+    "show what a drift log or a store tells",
+    "[--tool GLOB] [--risk RISKS] [--since WHEN] [--db URL] [--json] [--follow] [drift.jsonl]",
+    "Shows a drift log, or the events of a store: each incident once, as it stood last. At a line that is no\n"
+    "event it tells what came before, reports the line and ends with 4; with --follow it reports it and goes on.",
     "toolpulse log --risk high --since 24h",
     (Exit.OK, Exit.INPUT),
     _arguments,

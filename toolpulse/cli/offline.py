@@ -112,6 +112,7 @@ def _copy(baseline: Baseline, consumers: tuple[Consumer, ...], unwrap: str) -> B
         maps=baseline.walker.maps,
         records=baseline.walker.records,
         unwrap=unwrap,
+        merged=baseline.merged,
     )
 
 

@@ -1,0 +1,85 @@
+"""Stores for tests of the command line, filled by monitors as production fills them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+from cli_runs import one_line, ran
+
+from toolpulse import Monitor
+
+GOOD = {"id": 1, "score": 0.5, "note": "n"}
+BAD = {"id": "1", "score": "high", "note": "n"}
+
+HOSTILE = "app.\x1b]0;owned\x07\nHIGH forged\u202e[red]x[/red]:smile:\x9b"
+"""A tool's name that a terminal would act on."""
+
+
+def sqlite(folder: Path, name: str = "toolpulse.db") -> str:
+    """The URL of a SQLite store in a folder."""
+    return f"sqlite:///{folder / name}"
+
+
+def fill(url: str, *runs, tool: str = "app.search_docs", key: str | None = None, fail: int = 0, **settings) -> None:
+    """Let a monitor see (response, times) runs, and calls that fail."""
+    with Monitor(url, background=False, sinks=[], **settings) as monitor:
+        for response, times in runs:
+            for _ in range(times):
+                monitor.observe(tool, response, key=key)
+        if fail:
+
+            @monitor.watch(tool=tool)
+            def failing():
+                raise LookupError
+
+            for _ in range(fail):
+                with suppress(LookupError):
+                    failing()
+
+
+def broken(url: str, times: int = 7, **more) -> None:
+    """A tool with one open incident of two changes, which ``times`` responses show."""
+    fill(url, (GOOD, 20), (BAD, times), **more)
+
+
+def told(capsys, url: str, *argv) -> list[str]:
+    """The lines that a command that goes well prints about a store."""
+    code, out, err = ran(capsys, *argv, "--db", url)
+    assert (code, err) == (0, "")
+    return out.splitlines()
+
+
+def as_json(capsys, url: str, *argv) -> dict:
+    """The one object that a command prints."""
+    (line,) = told(capsys, url, *argv, "--json")
+    assert line.isascii()
+    assert line.isprintable()
+    return json.loads(line)
+
+
+def refused(capsys, code: int, url: str, *argv) -> str:
+    """The one line of a command that ends with ``code`` and prints nothing else."""
+    got, out, err = ran(capsys, *argv, "--db", url)
+    assert (got, out) == (code, "")
+    return one_line(err)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All that lies in a folder, as bytes."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def change(url: str, statement: str, *values) -> None:
+    """Do something to a SQLite store behind its back."""
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    with connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def newer(url: str) -> None:
+    """Make a SQLite store one of a later version of the program."""
+    change(url, "UPDATE toolpulse_meta SET value = 999 WHERE name = 'schema'")

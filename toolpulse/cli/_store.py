@@ -1,0 +1,139 @@
+"""The store a command works on: which one it is, and opening it without making or moving anything."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolpulse.cli._text import plural
+from toolpulse.errors import ConfigurationError
+from toolpulse.stores import open_store
+from toolpulse.stores._default import PLACE, VARIABLE
+
+if TYPE_CHECKING:
+    from toolpulse.snapshot import Snapshot
+    from toolpulse.stores.sql import SqlStore
+
+_SQLITE: Final = "sqlite:///"
+
+FOLLOW: Final = "running processes follow within one flush interval"
+"""What becomes of a change to the store."""
+
+
+def db_argument(parser: argparse.ArgumentParser) -> None:
+    """``--db``: the URL of the store."""
+    parser.add_argument("--db", metavar="URL",
+                        help=f"the store: sqlite:///file or postgresql://... (default ${VARIABLE}, "
+                        f"else {_SQLITE}{PLACE})")  # fmt: skip
+
+
+def url_of(args: argparse.Namespace) -> str:
+    """The URL that was given, else the default one."""
+    if args.db is not None:
+        return str(args.db)
+    return os.environ.get(VARIABLE) or _SQLITE + PLACE
+
+
+def file_of(url: str) -> Path | None:
+    """The file of a SQLite store; None for another store."""
+    return Path(url[len(_SQLITE) :]) if url.lower().startswith(_SQLITE) else None
+
+
+def is_there(url: str) -> bool:
+    """Whether there may be a store: a file that is there, or a server that was named."""
+    file = file_of(url)
+    return file.exists() if file is not None else not url.startswith("memory:")
+
+
+@contextmanager
+def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[SqlStore]:
+    """The store of a command, closed at the end. Only with ``make`` it is made where there is none.
+
+    Raises ConfigurationError for a URL that is none; what is wrong with the store itself shows at its first use.
+    """
+    from toolpulse.stores.sql import SqlStore
+
+    url = url_of(args)
+    file = file_of(url)
+    # a file that is there is never moved, damaged or not
+    existing = not make or (file is not None and file.exists())
+    try:
+        store = open_store(url, existing=existing)
+        if not isinstance(store, SqlStore):
+            raise ConfigurationError("memory: is the memory of one process; name a store that outlives it")
+    except ConfigurationError as error:
+        named = "--db" if args.db is not None else VARIABLE
+        raise ConfigurationError(f"{named}: {str(error).removeprefix('store: ')}") from None
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def known(store: SqlStore) -> Iterator[tuple[str, str, Snapshot]]:
+    """Every tool and key with what is known of it."""
+    for tool, key in store.tools():
+        snapshot = store.load(tool, key)
+        if snapshot is not None:
+            yield tool, key, snapshot
+
+
+def keys_of(store: SqlStore, tool: str) -> list[str]:
+    """The keys of a tool there is something known of."""
+    return [key for name, key in store.tools() if name == tool]
+
+
+def one_key(store: SqlStore, tool: str, key: str | None) -> str:
+    """The key that was asked for, or the only one of a tool. Raises ConfigurationError for none, or several."""
+    keys = keys_of(store, tool)
+    if key is not None:
+        if key not in keys:
+            raise ConfigurationError(f"{tool} has no key {key!r}; it has {_listed(keys)}")
+        return key
+    if len(keys) != 1:
+        raise ConfigurationError(f"{tool} has {plural(len(keys), 'key')}, so --key has to name one: {_listed(keys)}")
+    return keys[0]
+
+
+def _listed(keys: list[str]) -> str:
+    return ", ".join(map(repr, keys[:8])) + (" and more" if len(keys) > 8 else "")
+
+
+class Outbox(NamedTuple):
+    """What waits to be sent, and who writes."""
+
+    waiting: int
+    oldest: str
+    """The time of the event that waits longest; ISO 8601. Empty where none waits, or it cannot be read."""
+    writers: int
+
+
+def outbox(store: SqlStore) -> Outbox:
+    """The state of the outbox."""
+    with store._reading() as db:  # noqa: SLF001 - figures that only commands ask for
+        waiting = db.execute("SELECT COUNT(*) FROM toolpulse_events WHERE sent IS NULL")[0][0]
+        oldest = db.execute("SELECT body FROM toolpulse_events WHERE sent IS NULL ORDER BY seq LIMIT 1")
+        writers = db.execute("SELECT COUNT(DISTINCT writer) FROM toolpulse_writers")[0][0]
+    return Outbox(waiting, _time(oldest[0][0]) if oldest else "", writers)
+
+
+def _time(body: str) -> str:
+    from toolpulse.stores._records import UNREADABLE, read_event
+
+    try:
+        return read_event(body).time
+    except UNREADABLE:
+        return ""
+
+
+def times(store: SqlStore) -> dict[tuple[str, str], tuple[float, float]]:
+    """When each tool and key was first and last written, in seconds since 1970."""
+    from toolpulse.stores._records import unescaped
+
+    with store._reading() as db:  # noqa: SLF001 - figures that only commands ask for
+        found = db.execute("SELECT tool, key, first_time, last_time FROM toolpulse_tools")
+    return {(unescaped(tool), unescaped(key)): (first, last) for tool, key, first, last in found}
