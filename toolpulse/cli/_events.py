@@ -18,6 +18,9 @@ from toolpulse.events import DriftEvent
 _PAUSE: Final = 1.0
 """Seconds between two looks at a store."""
 
+_NEWEST: Final = 1000
+"""Events looked at again each time: those of a transaction that took long stand before later ones."""
+
 
 def stored(args: argparse.Namespace) -> Iterator[tuple[str, DriftEvent]]:
     """Every event kept, in the order they were written, with its line. Raises StoreError."""
@@ -35,13 +38,13 @@ def arriving(
     A store that is not there yet is waited for, and so is one that goes away. Raises StoreError where it cannot be read
     at first, StoreUnusable where waiting is in vain.
     """
-    seen: set[str] = set()
+    seen: set[str] | None = None
     patient = not is_there(url_of(args))
     told = False
     with opened(args) as store:
         while not ended():
             try:
-                events = store.events()
+                events = store.events(-1 if seen is None else _NEWEST)
             except StoreUnusable:
                 raise
             except StoreError as error:
@@ -53,7 +56,7 @@ def arriving(
             else:
                 patient, told = True, False
                 for event in events:
-                    if event.id not in seen:
+                    if seen is None or event.id not in seen:
                         yield _line(event), event
                 seen = {event.id for event in events}
             time.sleep(pause)

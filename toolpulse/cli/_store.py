@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from toolpulse.cli._text import plural
 from toolpulse.errors import ConfigurationError
@@ -101,39 +101,3 @@ def one_key(store: SqlStore, tool: str, key: str | None) -> str:
 
 def _listed(keys: list[str]) -> str:
     return ", ".join(map(repr, keys[:8])) + (" and more" if len(keys) > 8 else "")
-
-
-class Outbox(NamedTuple):
-    """What waits to be sent, and who writes."""
-
-    waiting: int
-    oldest: str
-    """The time of the event that waits longest; ISO 8601. Empty where none waits, or it cannot be read."""
-    writers: int
-
-
-def outbox(store: SqlStore) -> Outbox:
-    """The state of the outbox."""
-    with store._reading() as db:  # noqa: SLF001 - figures that only commands ask for
-        waiting = db.execute("SELECT COUNT(*) FROM toolpulse_events WHERE sent IS NULL")[0][0]
-        oldest = db.execute("SELECT body FROM toolpulse_events WHERE sent IS NULL ORDER BY seq LIMIT 1")
-        writers = db.execute("SELECT COUNT(DISTINCT writer) FROM toolpulse_writers")[0][0]
-    return Outbox(waiting, _time(oldest[0][0]) if oldest else "", writers)
-
-
-def _time(body: str) -> str:
-    from toolpulse.stores._records import UNREADABLE, read_event
-
-    try:
-        return read_event(body).time
-    except UNREADABLE:
-        return ""
-
-
-def times(store: SqlStore) -> dict[tuple[str, str], tuple[float, float]]:
-    """When each tool and key was first and last written, in seconds since 1970."""
-    from toolpulse.stores._records import unescaped
-
-    with store._reading() as db:  # noqa: SLF001 - figures that only commands ask for
-        found = db.execute("SELECT tool, key, first_time, last_time FROM toolpulse_tools")
-    return {(unescaped(tool), unescaped(key)): (first, last) for tool, key, first, last in found}

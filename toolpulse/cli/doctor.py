@@ -14,12 +14,13 @@ from toolpulse.cli._command import Command
 from toolpulse.cli._exit import CommandError, Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
-from toolpulse.cli._store import Outbox, db_argument, file_of, opened, outbox, url_of
+from toolpulse.cli._store import db_argument, file_of, opened, url_of
 from toolpulse.cli._text import plural
 from toolpulse.cli.log import moment
 from toolpulse.errors import StoreError, StoreUnusable
 from toolpulse.incident import ACTIVE, Incident
 from toolpulse.risk import Risk, worst
+from toolpulse.stores._events import Outbox
 
 if TYPE_CHECKING:
     from toolpulse.stores.sql import SqlStore
@@ -69,7 +70,7 @@ def _examine(store: SqlStore, file: Path | None) -> Checkup:
     faults = store.check()
     incidents = _unless_unreadable(store)
     active = [incident.risk for incident in incidents if incident.status in ACTIVE]
-    waits = outbox(store)
+    waits = store.outbox()
     problems = [*_broken(faults, file), *_late(waits), *(_of_file(file) if file else ())]
     return Checkup(
         engine["url"],

@@ -12,7 +12,7 @@ from toolpulse.cli._command import Command
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
-from toolpulse.cli._store import db_argument, known, opened, times
+from toolpulse.cli._store import db_argument, known, opened
 from toolpulse.cli._text import is_named, short_names
 from toolpulse.diff import WARM
 from toolpulse.incident import ACTIVE
@@ -74,7 +74,7 @@ def _status(tool: str, key: str, now: Snapshot, traffic: int, seen: tuple[float,
 
 def _rows(store: SqlStore, pattern: str | None) -> list[ToolStatus]:
     since = int(time.time()) // _HOUR - 23
-    seen = times(store)
+    seen = store.times()
     return [
         _status(tool, key, now, sum(store.traffic(tool, key, since).values()), seen.get((tool, key), (0.0, 0.0)))
         for tool, key, now in known(store)

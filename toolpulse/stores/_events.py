@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from toolpulse.events import DriftEvent, names_keys
 from toolpulse.paths import Path
 from toolpulse.stores import _records as records
 from toolpulse.stores._database import Database
 from toolpulse.stores.base import LEASE, MOST_EVENTS
+
+
+class Outbox(NamedTuple):
+    """What waits to be sent, and who writes."""
+
+    waiting: int
+    oldest: str
+    """The time of the event that waits longest; ISO 8601. Empty where none waits, or it cannot be read."""
+    writers: int
+    """How many monitors wrote in the last 30 days."""
 
 
 class Events:
@@ -59,10 +70,18 @@ class Events:
             [(now, records.escaped(event)) for event in sorted(events)],
         )
 
-    def all(self) -> list[DriftEvent]:
-        """All events, in the order they were written."""
-        found = self._db.execute("SELECT body FROM toolpulse_events ORDER BY seq")
-        return _readable(body for (body,) in found)
+    def newest(self, most: int) -> list[DriftEvent]:
+        """The newest events, in the order they were written."""
+        found = self._db.execute("SELECT seq, body FROM toolpulse_events ORDER BY seq DESC LIMIT ?", (most,))
+        return _readable(body for _, body in sorted(found))
+
+    def outbox(self) -> Outbox:
+        """What waits to be sent, and how many write."""
+        waiting = self._db.execute("SELECT COUNT(*) FROM toolpulse_events WHERE sent IS NULL")
+        oldest = self._db.execute("SELECT body FROM toolpulse_events WHERE sent IS NULL ORDER BY seq LIMIT 1")
+        times = [event.time for event in _readable(body for (body,) in oldest)]
+        writers = self._db.execute("SELECT COUNT(DISTINCT writer) FROM toolpulse_writers")
+        return Outbox(int(waiting[0][0]), times[0] if times else "", int(writers[0][0]))
 
     def tidy(self, oldest: float) -> None:
         """Let go of events that were sent before ``oldest``, and of the oldest where more were sent than are kept."""

@@ -18,12 +18,14 @@ from toolpulse.snapshot import Snapshot, new_maps
 from toolpulse.stores import _checks, _schema
 from toolpulse.stores import _records as records
 from toolpulse.stores._database import Database, Engine
-from toolpulse.stores._events import Events
+from toolpulse.stores._events import Events, Outbox
 from toolpulse.stores._known import NOTHING, Known, read
 from toolpulse.stores._saving import Save
 from toolpulse.stores.base import DAYS_KEPT
 
 HOUR: Final = 3600
+
+_ALL: Final = 2**62
 
 _MARK_BATCH: Final = """INSERT INTO toolpulse_writers (tool_id, writer, batch, time) VALUES (?, ?, ?, ?)
     ON CONFLICT (tool_id, writer) DO UPDATE SET batch = excluded.batch, time = excluded.time"""
@@ -184,10 +186,21 @@ class SqlStore:
         with self._writing() as db:
             Events(db).sent(events, self._clock())
 
-    def events(self) -> list[DriftEvent]:
-        """The events kept, in the order they were written."""
+    def events(self, newest: int = -1) -> list[DriftEvent]:
+        """The events kept, or only so many of the newest, in the order they were written."""
         with self._reading() as db:
-            return Events(db).all()
+            return Events(db).newest(newest if newest >= 0 else _ALL)
+
+    def outbox(self) -> Outbox:
+        """What waits to be sent, and how many write."""
+        with self._reading() as db:
+            return Events(db).outbox()
+
+    def times(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """When each tool and key was first and last written; in seconds since 1970."""
+        with self._reading() as db:
+            found = db.execute("SELECT tool, key, first_time, last_time FROM toolpulse_tools")
+        return {(records.unescaped(tool), records.unescaped(key)): (first, last) for tool, key, first, last in found}
 
     def tidy(self) -> None:
         """Let go of what is older than it is kept: events that were sent, counts per hour, marks of writers."""
