@@ -5,6 +5,7 @@ import sqlite3
 import stat
 
 import pytest
+from scripts import run
 from snapshots import POOL, everything, let_go, taught
 
 from toolpulse._shapes import Scalar
@@ -306,3 +307,20 @@ def test_a_file_name_is_taken_letter_by_letter(tmp_path):
     assert store.tools() == []
     store.close()
     assert path.exists()
+
+
+def test_a_monitor_that_nobody_closed_leaves_no_open_file_behind(tmp_path):
+    """In development mode Python warns of files that are left open; ours would be noise in every program."""
+    script = """
+import gc, os, toolpulse
+def used():
+    toolpulse.Monitor("sqlite:///own.db", sinks=[], background=False).observe("t", 1)
+used()
+gc.collect()
+fds = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
+assert not [link for link in fds if "own.db" in os.path.realpath(f"/proc/self/fd/{link}")]
+toolpulse.watch(tool="t")(lambda: 1)()
+"""
+    done = run(script, tmp_path, env={"PYTHONDEVMODE": "1", "PYTHONWARNINGS": "error"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / ".toolpulse" / "toolpulse.db").exists()

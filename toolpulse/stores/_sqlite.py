@@ -63,11 +63,11 @@ class SqliteEngine:
     skip_locked = ""
 
     def __init__(self, path: str, *, existing: bool = False, optional: bool = False) -> None:
+        self._connection: sqlite3.Connection | None = None
         self.path = Path(path).absolute()
         self.shown = str(self.path)
         self.existing = existing
         self._refused: type[StoreError] = StoreUnusable if optional else StoreError
-        self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._prepared = False
         self.lock = threading.RLock()
@@ -222,6 +222,10 @@ class SqliteEngine:
         """Close the file."""
         with self.lock:
             self._drop()
+
+    def __del__(self) -> None:
+        """A monitor that nobody closed leaves no open file, and no warning of one."""
+        self._drop()
 
 
 def _begin(connection: sqlite3.Connection, begin: str) -> None:
