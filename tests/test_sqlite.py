@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
 import stat
 
@@ -212,26 +213,45 @@ def test_an_event_that_cannot_be_read_keeps_no_other_back(path):
 
 
 def test_a_table_that_is_gone_is_an_error_and_comes_back(path):
-    """Somebody dropped the tables by hand: what is learned from now on is kept again."""
+    """Somebody dropped the tables by hand: what a new process learns is kept again."""
     store = _saved(path)
     for table in _schema.TABLES:
         _statement(path, f"DROP TABLE {table}")
     with pytest.raises(StoreError, match="no such table"):
         store.tools()
-    assert store.tools() == []
-    with store.transaction("t", "", "w") as transaction:
+    with pytest.raises(StoreUnusable, match="replaced by another database"):
+        store.tools()
+    with _open(path).transaction("t", "", "w") as transaction:
         assert transaction.now.observations == 0
 
 
-def test_a_file_that_was_deleted_is_made_again(path):
-    """Written into a file that has no name any more, everything would be lost at the next start."""
+def test_whoever_used_a_file_that_was_deleted_does_not_take_the_new_one_for_it(path):
+    """It would forget what it knows, take a break for what is ordinary, and say that all is well."""
     store = _saved(path)
     for file in path.parent.iterdir():
         file.unlink()
-    assert store.load("t", "") is None
-    with store.transaction("t", "", "w") as transaction:
+    with pytest.raises(StoreUnusable, match=r"t\.db was replaced by another database; a new process will use that"):
+        store.load("t", "")
+    with _open(path).transaction("t", "", "w") as transaction:
         transaction.save(taught(transaction.now, POOL[0]), (), 1)
     assert _open(path).load("t", "").observations == 1
+    with pytest.raises(StoreUnusable, match="replaced"), store.transaction("t", "", "w"):
+        pass
+
+
+def test_a_copy_that_was_put_back_is_read_from_its_beginning(path, tmp_path):
+    """It has the same numbers as what was read before, and another history."""
+    store = _saved(path)
+    store.close()
+    shutil.copy(path, tmp_path / "copy")
+    with store.transaction("t", "", "w") as transaction:
+        transaction.save(taught(transaction.now, POOL[1]), (), 2)
+    shutil.move(tmp_path / "copy", path)
+    other = _open(path)
+    for number, shape in enumerate(POOL[2:4], 2):
+        with other.transaction("t", "", "v") as transaction:
+            transaction.save(taught(transaction.now, shape), (), number)
+    assert store.load("t", "") == _open(path).load("t", "")
 
 
 def test_its_folder_is_made_private_and_out_of_git(tmp_path):
@@ -286,7 +306,7 @@ def test_a_full_disk_loses_nothing(path):
     large = "x" * 1_000_000
     with pytest.raises(StoreError, match="full"), store.transaction("t", "", "w") as transaction:
         transaction.save(taught(transaction.now, encoding=large), (), 2)
-    assert store.load("t", "") is before
+    assert store.load("t", "") == before
     with store.transaction("t", "", "w") as transaction:
         assert transaction.saved == 1
         transaction.save(taught(transaction.now), (), 2)

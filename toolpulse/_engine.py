@@ -21,7 +21,7 @@ from toolpulse._relay import Relay
 from toolpulse._track import Track, iso_time
 from toolpulse._worker import Turn, Worker
 from toolpulse.decide import decide
-from toolpulse.errors import DriftError, StoreError, StoreUnusable, ToolPulseError
+from toolpulse.errors import DriftError, StoreError, StoreUnreadable, StoreUnusable, ToolPulseError
 from toolpulse.events import DriftEvent
 from toolpulse.incident import ACTIVE, Action, Decision
 from toolpulse.risk import Risk
@@ -40,6 +40,9 @@ _FORK_PATIENCE: Final = 1.0
 _TIDY_EVERY: Final = 3600.0
 """Seconds between two looks for what the store need not keep any longer."""
 
+_retiring: Final[set[Engine]] = set()
+"""Engines of monitors that are gone and have something to bring to their stores; at exit they are flushed, too."""
+
 
 class Engine:
     """Works for the tracks it is given; ``interval`` seconds apart in a thread, or when asked where that is None."""
@@ -57,22 +60,19 @@ class Engine:
         self._outboxes = outboxes
         self._fallen = False
         self._closed = False
+        self._retiring = False
         self._begin()
 
     def _begin(self) -> None:
         self.making = threading.RLock()
         self._storing = Turn()
         self._judging = Turn()
-        self._forking = False
+        self._forking: set[int] = set()
+        """The threads that fork, and hold the turn of judging meanwhile."""
         self._pause = Pause()
         self._writer = secrets.token_hex(8)
         self._decided = -1
-        self._tidied = time.monotonic()
-
-    @property
-    def threads(self) -> tuple[Worker | None, tuple[Outbox, ...], dict[tuple[int, int], Outbox]]:
-        """What ``let_go`` ends."""
-        return self.worker, self._outboxes, self.callbacks
+        self._tidied: float | None = None
 
     @property
     def store_state(self) -> str:
@@ -88,10 +88,33 @@ class Engine:
         self.send(time.monotonic())
 
     def flush(self, timeout: float) -> bool:
-        """Judge, save and send what waits, in this thread; False where something still waits after ``timeout``."""
+        """Judge, save and send what waits; False where something still waits after ``timeout``."""
         deadline = time.monotonic() + timeout
-        self.work(timeout, now=True)
+        self._work_now(timeout)
         return self.send(deadline) and not self._waits()
+
+    def _work_now(self, timeout: float) -> None:
+        """Have the worker do what is due, so that a store that hangs is left behind; else this thread."""
+        self._pause.over()
+        if self.worker is None or self.worker.flush(timeout) is None:
+            self.work(timeout, now=True)
+
+    def retire(self) -> None:
+        """End the threads once nothing waits: nobody holds the monitor any more. Called by the garbage collector."""
+        self._retiring = True
+        if self._waits() and not self._closed:
+            _retiring.add(self)
+            if self.worker is not None:
+                self.worker.wake(hurry=True)
+        else:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        _retiring.discard(self)
+        if self.worker is not None:
+            self.worker.stop()
+        for outbox in self.relay.senders:
+            outbox.stop()
 
     def close(self, deadline: float) -> None:
         """End the worker, close sinks and store; what does not come back by ``deadline`` is left behind."""
@@ -164,7 +187,7 @@ class Engine:
                 failures = self._pause.failures
                 self._heed()
                 for track in tracks:
-                    if track.due and self._reachable:
+                    if track.due and not track.apart and self._reachable:
                         self._turn(track)
                 self._hand_on()
                 if self._pause.failures == failures:
@@ -172,7 +195,7 @@ class Engine:
             finally:
                 self._storing.give()
         for track in tracks:
-            if track.loaded and track.unasked and not self._reachable:
+            if track.loaded and track.unasked and (track.apart or not self._reachable):
                 self._judge(track, deadline - time.monotonic())
         if self.worker is not None:
             self.relay.send_inline()
@@ -185,7 +208,7 @@ class Engine:
         return self._pause.left <= 0
 
     def _waits(self) -> bool:
-        return self.relay.waits or any(track.due for track in self.tracks.copy().values())
+        return self.relay.waits or any(track.due and not track.apart for track in self.tracks.copy().values())
 
     def _watches_incidents(self) -> bool:
         """Whether there is something that anybody may decide about meanwhile."""
@@ -226,9 +249,14 @@ class Engine:
                 self._tell(track, events)
                 if after is not None:
                     transaction.save(after, events, track.number)
+        except StoreUnreadable as error:
+            self._guard.failed("using the store", error)
+            track.apart = track.loaded = True
+            return True
         except Exception as error:  # noqa: BLE001 - what was counted is kept, and this is tried again
             self._failed(error)
             return False
+        track.apart = False
         self._pause.worked()
         if after is not None and self._judging.take(PATIENCE):
             try:
@@ -272,7 +300,7 @@ class Engine:
             for event in claimed:
                 self._tell(self.tracks.get((event.tool, event.key)), [event])
             self.relay.saved(claimed)
-            if time.monotonic() - self._tidied > _TIDY_EVERY:
+            if self._tidied is None or time.monotonic() - self._tidied > _TIDY_EVERY:
                 self._tidied = time.monotonic()
                 self._store.tidy()
         except Exception as error:  # noqa: BLE001 - tried again
@@ -317,18 +345,18 @@ class Engine:
         """Flush by the worker, so that a store or a sink that hangs is left behind."""
         deadline = time.monotonic() + timeout
         self._pause.over()
-        if self.worker is None or self.worker.flush(timeout) is None:
-            self.work(timeout, now=True)
+        self._work_now(timeout)
         self.send(deadline)
 
     def before_fork(self) -> None:
         """Let no child be born in the middle of a judgement."""
-        self._forking = self._judging.take(_FORK_PATIENCE)
+        if self._judging.take(_FORK_PATIENCE):
+            self._forking.add(threading.get_ident())
 
     def after_fork_in_parent(self) -> None:
         """Go on judging."""
-        if self._forking:
-            self._forking = False
+        if threading.get_ident() in self._forking:
+            self._forking.discard(threading.get_ident())
             self._judging.give()
 
     def after_fork(self) -> None:
@@ -344,11 +372,3 @@ class Engine:
             track.after_fork()
         if self.worker is not None:
             self.worker.after_fork()
-
-
-def let_go(worker: Worker | None, outboxes: tuple[Outbox, ...], callbacks: dict[tuple[int, int], Outbox]) -> None:
-    """End the threads of a monitor that is gone."""
-    if worker is not None:
-        worker.stop()
-    for outbox in (*outboxes, *callbacks.values()):
-        outbox.stop()

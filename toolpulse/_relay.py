@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_CLAIMED: Final = 100
 """Events taken over at a time."""
 
-_MOST_TOLD: Final = 1000
+_MOST_TOLD: Final = 10_000
 """Events told that the store does not have yet which are remembered, so that none is told again when it has."""
 
 
@@ -75,8 +75,8 @@ class Relay:
         """The store has these events: what is sent of them can be said from now on."""
         with self._lock:
             for event in events:
-                arrives = self._told.pop(event.id, True)
-                if arrives and event.id not in self._left:
+                # what is not known any more is left to whoever claims it, and comes twice rather than never
+                if self._told.pop(event.id, False) and event.id not in self._left:
                     self._sent.append(event.id)
 
     def _ended(self, event: str, sent: bool) -> None:

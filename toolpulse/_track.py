@@ -86,6 +86,8 @@ class Track:
         """Who is told beside the sinks."""
         self.loaded = False
         """Whether the store was asked for what it knows."""
+        self.apart = False
+        """Whether the store cannot read what it has of it, and it is judged in memory alone."""
         self.asserts = any(consumer.assertions for consumer in live.consumers)
         """Whether somebody asserts something of the payload."""
         self._calls = 0
@@ -228,18 +230,29 @@ class Track:
             self._keep(fresh)
 
     def ask(self, key: TallyKey, truncations: tuple[Truncation, ...]) -> tuple[Tally, int]:
-        """One observation as a tally of its own, and how many like it were not judged yet, itself included."""
+        """An observation that was counted, as a tally of its own, and how many like it were not judged yet."""
         with self._lock:
             self._count_inbox()
             waiting = self._waiting.get(key)
             ordinal = self.live.observations + max(1, self.unasked)
-        alike = waiting.count if waiting is not None else 1
+        alike = waiting.count if waiting is not None else 0
         return Tally(key.shape, key.encoding, 1, ordinal, ordinal, "", truncations, key.broken), alike
 
     def _take(self, waiting: dict[_Key, _Waiting], mark: _Mark) -> list[DriftEvent]:
         offset = self.live.observations - self._judged.sequence
+        # what was let go has no ordinals
+        end = self.live.observations + sum(w.count for w in waiting.values())
         tallies = [
-            Tally(shape, encoding, w.count, w.first + offset, w.last + offset, iso_time(w.time), w.truncations, broken)
+            Tally(
+                shape,
+                encoding,
+                w.count,
+                min(w.first + offset, end - w.count + 1),
+                min(w.last + offset, end),
+                iso_time(w.time),
+                w.truncations,
+                broken,
+            )
             for (shape, encoding, _, broken), w in waiting.items()
         ]
         calls = self._calls_between(self._judged, mark)

@@ -93,7 +93,7 @@ class Worker:
     def flush(self, timeout: float) -> bool | None:
         """Have the thread flush now. False where it has not ended after ``timeout`` seconds, None without a thread."""
         with self._change:
-            if self._thread is None or self._stopped:
+            if self._thread is None or self._thread is threading.current_thread() or self._stopped:
                 return None
             self._wanted = self._hurry = True
             wanted = self._begun + 1
@@ -156,7 +156,8 @@ class Monitored(Protocol):
 
 
 _known: weakref.WeakSet[Any] = weakref.WeakSet()
-_forking: list[Monitored] = []
+_forking: dict[int, list[Monitored]] = {}
+"""What was told of a fork, by the thread that forks; two may do so at once."""
 _finalized_pid = 0
 
 
@@ -185,15 +186,14 @@ def _flush_all() -> None:
 
 
 def _before_fork() -> None:
-    _forking[:] = list(_known)
-    for monitor in _forking:
+    told = _forking[threading.get_ident()] = list(_known)
+    for monitor in told:
         monitor.before_fork()
 
 
 def _after_fork_in_parent() -> None:
-    for monitor in _forking:
+    for monitor in _forking.pop(threading.get_ident(), ()):
         monitor.after_fork_in_parent()
-    _forking.clear()
 
 
 def _after_fork() -> None:

@@ -9,6 +9,7 @@ ToolPulseError
     SchemaMismatch                        two that are to be compared say different versions
   StoreError                              a store refused or lost its backend
     StoreUnusable                         and trying again is in vain
+      StoreUnreadable                     for one tool; the others are well
   DriftError                              raised to the caller on ``on_drift="raise"``
 """
 
@@ -62,6 +63,10 @@ class StoreError(ToolPulseError):
 
 class StoreUnusable(StoreError):  # noqa: N818 - named for what is wrong with the store
     """Trying again is in vain: the file is damaged or no database, or a newer version of this program wrote it."""
+
+
+class StoreUnreadable(StoreUnusable):
+    """What is kept of one tool cannot be read."""
 
 
 class DriftError(ToolPulseError):

@@ -152,10 +152,10 @@ class Book:
         """What was decided last about a change."""
 
     def restore(self, incidents: Iterable[Incident], decisions: Iterable[Decision]) -> None:
-        """Go on from what another book knew. Of two decisions about a change the later one stands."""
+        """Go on from what another book knew, decisions in the order they were taken: the last about a change stands."""
         for incident in incidents:
             self._add(incident)
-        for decision in sorted(decisions, key=lambda decision: decision.time):
+        for decision in decisions:
             self._note(decision)
 
     def of(self, findings: Iterable[Finding]) -> frozenset[str]:

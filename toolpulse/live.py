@@ -50,7 +50,8 @@ class Live:
         self.key = key
         self.consumers = consumers
         self.sealed = sealed
-        self.observations = sealed.observations if sealed else 0
+        self.observations = 0
+        """How many responses there were; those that a sealed baseline learned from are none of them."""
         self.taught = Taught(walker)
         self.book = Book(tool, key, confirm)
         self.calls = NO_CALLS
@@ -118,7 +119,8 @@ class Live:
         return Snapshot(
             observations=self.observations,
             rows=known.rows if self.sealed else self.taught.by_key,
-            held=self._held.copy(),
+            # what fits a sealed baseline is remembered here only, so as not to be judged each time
+            held={key: held for key, held in self._held.items() if held.incidents or not self.sealed},
             incidents=self.book.incidents.copy(),
             decisions=self.book.decisions.copy(),
             maps_learned=known.maps_learned if self.sealed else tuple(self.taught.maps_learned.values()),
@@ -135,6 +137,10 @@ class Live:
         self._held_back = HeldBack()
         for held in sorted(self._held.values(), key=lambda held: held.row.last):
             self._hold_back(held.row.shape, held.row.count, held.row.last)
+        # held shapes that were let go: when they came is not known, so nothing seems the longer away for them
+        counted = self.profile.observations.count + sum(held.row.count for held in self._held.values())
+        if self.sealed is None and now.observations > counted:
+            self._held_back.add(now.observations - counted, now.observations)
         self._follow_book(now)
         self._follow_counts(now)
         self._announced = self.sealed is not None or now.observations >= WARM
@@ -161,8 +167,7 @@ class Live:
         self.book = book
 
     def _follow_counts(self, now: Snapshot) -> None:
-        known = self.sealed.observations if self.sealed else 0
-        self.observations = max(known, now.observations)
+        self.observations = now.observations
         self.calls = now.calls
         self._cuts = set(now.cuts)
 
@@ -226,7 +231,7 @@ class Live:
             self._teach(tally)
             return self._emptied_again(tally)
         if self.sealed is None and tally.first <= WARM and not tally.broken:
-            self._teach(tally)
+            self._teach(self._read(tally))
             return []
         return self._take_new(tally)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar, overload
 
 from toolpulse import _settings
-from toolpulse._engine import PATIENCE, Engine, let_go
+from toolpulse._engine import PATIENCE, Engine
 from toolpulse._guard import Guard
 from toolpulse._health import Health, tool_health
 from toolpulse._keys import MOST_KEYS, OTHER_KEY, as_text
@@ -90,7 +90,7 @@ class Monitor:
         self._engine = Engine(opened, self._guard, self._outboxes, interval if background else None)
         self._tracks = self._engine.tracks
         self._keys: Counter[str] = Counter()
-        weakref.finalize(self, let_go, *self._engine.threads).atexit = False
+        weakref.finalize(self, self._engine.retire).atexit = False
         look_after(self._engine)
 
     def _outboxes_of(self, sinks: Sequence[Sink]) -> tuple[Outbox, ...]:

@@ -27,6 +27,8 @@ class Engine(Protocol):
     """The type of a column that numbers its rows."""
     existing: bool
     """Whether nothing is made where nothing is."""
+    opened: int
+    """How often it was opened. What was read before may be of another history: of a copy put back, or a replica."""
     skip_locked: str
     """What makes a SELECT lock its rows and pass over those that others have locked."""
 

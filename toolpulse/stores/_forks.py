@@ -29,7 +29,8 @@ class Forking(Protocol):
 
 
 _engines: weakref.WeakSet[Forking] = weakref.WeakSet()
-_stopped: list[Forking] = []
+_stopped: dict[int, list[Forking]] = {}
+"""By the thread that forks; two may do so at once."""
 
 
 def watch(engine: Forking) -> None:
@@ -38,15 +39,16 @@ def watch(engine: Forking) -> None:
 
 
 def _before() -> None:
+    stopped = _stopped[threading.get_ident()] = []
     for engine in list(_engines):
         if engine.lock.acquire(timeout=PATIENCE):
-            _stopped.append(engine)
+            stopped.append(engine)
             engine.rest()
 
 
 def _after_in_parent() -> None:
-    while _stopped:
-        _stopped.pop().lock.release()
+    for engine in _stopped.pop(threading.get_ident(), ()):
+        engine.lock.release()
 
 
 def _after_in_child() -> None:

@@ -85,6 +85,7 @@ class Pool:
             check=pools.ConnectionPool.check_connection,
             min_size=0,
             max_size=2,
+            max_idle=60,
             open=True,
             timeout=WAIT,
             reconnect_timeout=WAIT,

@@ -66,6 +66,7 @@ class PostgresEngine:
             raise ConfigurationError("store: the postgresql URL cannot be read") from None
         self.shown = _url.shown(settings)
         self.existing = existing
+        self.opened = 0
         self._pool = Pool(url)
         self._prepared = False
         self._lock = threading.RLock()
@@ -148,6 +149,7 @@ class PostgresEngine:
 
     def _drop(self, wait: float = 0.0) -> None:
         self._prepared = False
+        self.opened += 1
         self._pool.drop(wait)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ The version is a row of ``toolpulse_meta``, not one of the database, so that the
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Final
 
 from toolpulse.errors import StoreError, StoreUnusable
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
         "CREATE TABLE toolpulse_meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
-        "INSERT INTO toolpulse_meta (name, value) VALUES ('schema', 0), ('decided', 0)",
+        "INSERT INTO toolpulse_meta (name, value) VALUES ('schema', 0), ('decided', 0), ('tidied', 0)",
         """CREATE TABLE toolpulse_tools (
             id TEXT PRIMARY KEY, tool TEXT NOT NULL, key TEXT NOT NULL, born TEXT NOT NULL,
             flush BIGINT NOT NULL, epoch BIGINT NOT NULL, observations BIGINT NOT NULL, merged BIGINT NOT NULL,
@@ -58,20 +59,19 @@ OF_A_TOOL: Final = tuple(table for table in TABLES if table not in {"toolpulse_m
 """The tables whose rows belong to a tool and key."""
 
 
-def found_version(db: Database) -> int:
-    """The version of the tables that are there."""
-    found = db.execute("SELECT value FROM toolpulse_meta WHERE name = 'schema'")
-    return int(found[0][0]) if found else 0
+def facts(db: Database, where: str) -> dict[str, int]:
+    """What the tables say of themselves: ``schema``, their version; ``identity``, by which they are told from others.
 
-
-def check_version(db: Database, where: str) -> int:
-    """The version of the tables. Raises StoreUnusable where a newer program made them."""
-    version = found_version(db)
+    ``decided`` grows with each decision, ``tidied`` is when they were tidied last, in seconds since 1970. Raises
+    StoreUnusable where a newer program made them.
+    """
+    found = {str(name): int(value) for name, value in db.execute("SELECT name, value FROM toolpulse_meta")}
+    version = found.setdefault("schema", 0)
     if version > SCHEMA:
         raise StoreUnusable(
             f"{where} has schema {version}, which a newer ToolPulse made; this one reads up to {SCHEMA}. Upgrade it"
         )
-    return version
+    return found
 
 
 def prepare(engine: Engine) -> None:
@@ -81,13 +81,15 @@ def prepare(engine: Engine) -> None:
     """
     with engine.reading() as db:
         there = engine.has_tables(db)
-        if there and check_version(db, engine.shown) == SCHEMA:
+        if there and facts(db, engine.shown)["schema"] == SCHEMA:
             return
     if engine.existing and not there:
         raise StoreError(f"{engine.shown}: there is no store of ToolPulse in it")
     with engine.transaction("schema") as db:
-        version = check_version(db, engine.shown) if engine.has_tables(db) else 0
+        version = facts(db, engine.shown)["schema"] if engine.has_tables(db) else 0
         for statements in MIGRATIONS[version:]:
             for statement in statements:
                 db.execute(statement.replace("{serial}", engine.serial))
+        if not version:
+            db.execute("INSERT INTO toolpulse_meta (name, value) VALUES ('identity', ?)", (secrets.randbits(62),))
         db.execute("UPDATE toolpulse_meta SET value = ? WHERE name = 'schema'", (SCHEMA,))

@@ -64,6 +64,7 @@ class SqliteEngine:
 
     def __init__(self, path: str, *, existing: bool = False, optional: bool = False) -> None:
         self._connection: sqlite3.Connection | None = None
+        self.opened = 0
         self.path = Path(path).absolute()
         self.shown = str(self.path)
         self.existing = existing
@@ -133,6 +134,7 @@ class SqliteEngine:
                 self.path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
             )
             self._file = _identity(self.path)
+            self.opened += 1
             self._connection.execute("PRAGMA synchronous = NORMAL")
         return self._connection
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from toolpulse.errors import StoreError, StoreUnusable
+from toolpulse.errors import StoreError, StoreUnreadable, StoreUnusable
 from toolpulse.events import DriftEvent
 from toolpulse.incident import Incident
 from toolpulse.snapshot import Snapshot, new_maps
@@ -53,6 +53,8 @@ class SqlStore:
         self._engine = engine
         self._clock = clock
         self._known: dict[str, Known] = {}
+        self._facts: dict[str, int] = {}
+        self._opened = 0
         self._inside: set[int] = set()
         """The threads that are in a transaction."""
 
@@ -90,14 +92,24 @@ class SqlStore:
     @contextmanager
     def _writing(self, lock: str = "") -> Iterator[Database]:
         with self._alone(), self._engine.transaction(lock) as db:
-            _schema.check_version(db, self._engine.shown)
+            self._facts = self._checked(db)
             yield db
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:
         with self._alone(), self._engine.reading() as db:
-            _schema.check_version(db, self._engine.shown)
+            self._facts = self._checked(db)
             yield db
+
+    def _checked(self, db: Database) -> dict[str, int]:
+        """What the tables say of themselves. What is remembered is forgotten where it may be of another history."""
+        facts = _schema.facts(db, self._engine.shown)
+        if facts["identity"] != self._facts.get("identity", facts["identity"]):
+            raise StoreUnusable(f"{self._engine.shown} was replaced by another database; a new process will use that")
+        if self._engine.opened != self._opened:
+            self._known.clear()
+            self._opened = self._engine.opened
+        return facts
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -116,12 +128,18 @@ class SqlStore:
     def _readable(self) -> Iterator[None]:
         try:
             yield
+        except RecursionError:
+            raise StoreError(f"{self._engine.shown}: the caller's stack is too deep to read it from there") from None
         except records.UNREADABLE:
-            raise StoreUnusable(f"{self._engine.shown} holds what cannot be read; see `toolpulse doctor`") from None
+            raise StoreUnreadable(f"{self._engine.shown} holds what cannot be read; see `toolpulse doctor`") from None
 
     def _read(self, db: Database, name: str) -> Known:
+        known = self._known.get(name, NOTHING)
+        with self._readable(), suppress(KeyError):
+            return read(db, name, known)
+        # what changed belongs to something else than what is remembered
         with self._readable():
-            return read(db, name, self._known.get(name, NOTHING))
+            return read(db, name, NOTHING)
 
     def load(self, tool: str, key: str) -> Snapshot | None:
         """What is known, or None; the same object as long as nobody wrote."""
@@ -168,8 +186,8 @@ class SqlStore:
 
     def decided(self) -> int:
         """Grows with each decision."""
-        with self._reading() as db:
-            return int(db.execute("SELECT value FROM toolpulse_meta WHERE name = 'decided'")[0][0])
+        with self._reading():
+            return self._facts["decided"]
 
     def claim(self, writer: str, most: int) -> list[DriftEvent]:
         """Events that wait and that nobody has a lease on; the oldest first."""
@@ -203,9 +221,14 @@ class SqlStore:
         return {(records.unescaped(tool), records.unescaped(key)): (first, last) for tool, key, first, last in found}
 
     def tidy(self) -> None:
-        """Let go of what is older than it is kept: events that were sent, counts per hour, marks of writers."""
-        oldest = self._clock() - DAYS_KEPT * 24 * HOUR
+        """Let go of what is older than it is kept, once an hour: events that were sent, counts per hour, writers."""
+        now = self._clock()
+        oldest = now - DAYS_KEPT * 24 * HOUR
+        with self._reading():
+            if 0 <= now - self._facts["tidied"] < HOUR:
+                return
         with self._writing() as db:
+            db.execute("UPDATE toolpulse_meta SET value = ? WHERE name = 'tidied'", (int(now),))
             Events(db).tidy(oldest)
             db.execute("DELETE FROM toolpulse_hours WHERE hour < ?", (int(oldest // HOUR),))
             db.execute("DELETE FROM toolpulse_writers WHERE time < ?", (oldest,))
@@ -220,8 +243,8 @@ class SqlStore:
     @property
     def schema(self) -> int:
         """The version of the tables."""
-        with self._reading() as db:
-            return _schema.found_version(db)
+        with self._reading():
+            return self._facts["schema"]
 
     def size(self) -> int:
         """How many bytes the store takes."""
