@@ -18,6 +18,7 @@ HEADS = {
     "bench_shape": "microseconds a response",
     "bench_decorator": "microseconds a call, and what watching adds",
     "bench_judge": "microseconds to judge a shape not seen before",
+    "bench_store": "processes on one store",
     "bench_threads": "kilobytes after 10,000 calls and at the end",
     "bytes_ratio": "bytes of shapes beside bytes of responses",
     "replay": "incidents told of beside alerts of plain rules",
