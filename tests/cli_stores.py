@@ -18,6 +18,13 @@ HOSTILE = "app.\x1b]0;owned\x07\nHIGH forged\u202e[red]x[/red]:smile:\x9b"
 """A tool's name that a terminal would act on."""
 
 
+class Nowhere:
+    """A sink that takes everything."""
+
+    def emit(self, event) -> None:
+        """Take an event."""
+
+
 def sqlite(folder: Path, name: str = "toolpulse.db") -> str:
     """The URL of a SQLite store in a folder."""
     return f"sqlite:///{folder / name}"
@@ -25,7 +32,7 @@ def sqlite(folder: Path, name: str = "toolpulse.db") -> str:
 
 def fill(url: str, *runs, tool: str = "app.search_docs", key: str | None = None, fail: int = 0, **settings) -> None:
     """Let a monitor see (response, times) runs, and calls that fail."""
-    with Monitor(url, background=False, sinks=[], **settings) as monitor:
+    with Monitor(url, background=False, sinks=[Nowhere()], **settings) as monitor:
         for response, times in runs:
             for _ in range(times):
                 monitor.observe(tool, response, key=key)

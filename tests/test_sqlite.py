@@ -16,6 +16,11 @@ from toolpulse.stores._sqlite import SqliteEngine
 from toolpulse.stores.sql import SqlStore
 
 
+EVENT = """INSERT INTO toolpulse_events (id, tool_id, body, writer, leased, written)
+    VALUES ('e', 't', '5', '', 0, 0)"""
+"""Puts an event in a file that cannot be read."""
+
+
 @pytest.fixture
 def path(tmp_path):
     """Where the file is."""
@@ -179,7 +184,7 @@ def test_a_row_that_cannot_be_read_is_told_and_named(path):
         ("UPDATE toolpulse_tools SET state = '5'", r"t: its state cannot be read"),
         ("UPDATE toolpulse_decisions SET body = '5'", r"t: decision d99 cannot be read"),
         (
-            "INSERT INTO toolpulse_events (id, tool_id, body, writer, leased) VALUES ('e', 't', '5', '', 0)",
+            EVENT,
             "events: event e cannot be read",
         ),
     ],
@@ -208,7 +213,10 @@ def test_an_event_that_cannot_be_read_keeps_no_other_back(path):
     """One damaged line must not silence a store."""
     store = _open(path)
     store.tools()
-    _statement(path, "INSERT INTO toolpulse_events (id, tool_id, body, writer, leased) VALUES ('e', 't', '5', '', 0)")
+    _statement(
+        path,
+        EVENT,
+    )
     assert store.events() == store.claim("w", 10) == []
 
 

@@ -37,6 +37,12 @@ PATIENCE: Final = 10.0
 _FORK_PATIENCE: Final = 1.0
 """Seconds a fork waits for a judgement that is under way; it takes no I/O."""
 
+_LOAD_PATIENCE: Final = 0.5
+"""Seconds for which the first call of a tool waits for the store, where what it found is to be raised."""
+
+_LAST_PAUSE: Final = 0.4
+"""Seconds between two attempts to save as the process ends."""
+
 _TIDY_EVERY: Final = 3600.0
 """Seconds between two looks for what the store need not keep any longer."""
 
@@ -156,7 +162,7 @@ class Engine:
 
     def drift(self, track: Track, key: TallyKey, truncations: tuple[Truncation, ...]) -> DriftError | None:
         """What an observation that was just counted means, in the caller's thread; the error to raise, if any."""
-        if not track.loaded:
+        if not track.loaded and not track.asked:
             self._load(track)
         if not track.loaded:
             return None
@@ -248,7 +254,7 @@ class Engine:
                 self.relay.saved(arrived)
                 self._tell(track, events)
                 if after is not None:
-                    transaction.save(after, events, track.number)
+                    transaction.save(after, events, track.number, claimed=bool(self._outboxes))
         except StoreUnreadable as error:
             self._guard.failed("using the store", error)
             track.apart = track.loaded = True
@@ -267,14 +273,13 @@ class Engine:
         return True
 
     def _load(self, track: Track) -> None:
-        """Ask the store what it knows of a track, before it is judged in its caller's thread."""
-        if not self._reachable or not self._storing.take(PATIENCE):
-            return
-        try:
-            if not track.loaded:
-                self._turn(track)
-        finally:
-            self._storing.give()
+        """Have the store asked what it knows of a track, once, before that is judged in its caller's thread."""
+        track.asked = True
+        if self.worker is None:
+            self.work(tracks=[track])
+        else:
+            self.worker.wake(hurry=True)
+            self.worker.flush(_LOAD_PATIENCE)
 
     def _judge(self, track: Track, timeout: float) -> None:
         """Judge beside the store, in memory."""
@@ -344,8 +349,11 @@ class Engine:
     def flush_at_exit(self, timeout: float) -> None:
         """Flush by the worker, so that a store or a sink that hangs is left behind."""
         deadline = time.monotonic() + timeout
-        self._pause.over()
         self._work_now(timeout)
+        # there is no later attempt
+        while self._waits() and time.monotonic() + _LAST_PAUSE < deadline:
+            time.sleep(_LAST_PAUSE)
+            self._work_now(deadline - time.monotonic())
         self.send(deadline)
 
     def before_fork(self) -> None:

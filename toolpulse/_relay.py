@@ -26,7 +26,7 @@ class Relay:
     """Hands each event to all sinks once, and remembers until the store knows that it was sent.
 
     A break is told of before the store has it, which may take long. An event that a sink could not be given is left to
-    whoever claims it when its lease has run out.
+    whoever claims it when its lease has run out, and one that nobody here is told of to whoever has sinks.
     """
 
     def __init__(self, outboxes: tuple[Outbox, ...], callbacks: dict[tuple[int, int], Outbox]) -> None:
@@ -76,7 +76,8 @@ class Relay:
         with self._lock:
             for event in events:
                 # what is not known any more is left to whoever claims it, and comes twice rather than never
-                if self._told.pop(event.id, False) and event.id not in self._left:
+                taken = self._told.pop(event.id, False) and event.id not in self._left
+                if taken and self.outboxes:
                     self._sent.append(event.id)
 
     def _ended(self, event: str, sent: bool) -> None:

@@ -86,6 +86,8 @@ class Track:
         """Who is told beside the sinks."""
         self.loaded = False
         """Whether the store was asked for what it knows."""
+        self.asked = False
+        """Whether a caller waited for that."""
         self.apart = False
         """Whether the store cannot read what it has of it, and it is judged in memory alone."""
         self.asserts = any(consumer.assertions for consumer in live.consumers)
@@ -300,6 +302,7 @@ class Track:
         self._inbox.clear()
         self._waiting, self._unsaved, self._flight = {}, {}, None
         self._judged = self._saved = _Mark(self._sequence)
+        self.asked = False
         self.live.forked()
 
 

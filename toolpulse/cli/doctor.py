@@ -109,7 +109,7 @@ def _late(waits: Outbox) -> list[Problem]:
     if not late:
         return []
     told = f"{plural(waits.waiting, 'event')} to be sent, the oldest of {waits.oldest}"
-    return [Problem(told, "run a process that watches with this store, or see `toolpulse log`; check its sinks")]
+    return [Problem(told, "no process with sinks took them: see `toolpulse log`, and check who has sinks")]
 
 
 def _of_file(file: Path) -> list[Problem]:

@@ -27,6 +27,10 @@ class LogSink:
     whose protocol may run over it.
     """
 
+    def __init__(self) -> None:
+        # now, and not at the first event: a child forked while a thread imports it would wait for that for ever
+        import structlog  # noqa: F401
+
     def emit(self, event: DriftEvent) -> None:
         """Log the event."""
         logger = _logger()

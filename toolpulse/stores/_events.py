@@ -33,9 +33,9 @@ class Events:
         """Put events in the outbox that were not in it before; a writer has the lease on its own."""
         leased = now + LEASE if writer else 0.0
         self._db.many(
-            """INSERT INTO toolpulse_events (id, tool_id, body, writer, leased) VALUES (?, ?, ?, ?, ?)
+            """INSERT INTO toolpulse_events (id, tool_id, body, writer, leased, written) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO NOTHING""",
-            [(*_names(event), records.event_text(event), records.escaped(writer), leased) for event in events],
+            [(*_names(event), records.event_text(event), records.escaped(writer), leased, now) for event in events],
         )
 
     def drop_keys(self, tool: str, maps: frozenset[Path]) -> None:
@@ -84,11 +84,14 @@ class Events:
         return Outbox(int(waiting[0][0]), times[0] if times else "", int(writers[0][0]))
 
     def tidy(self, oldest: float) -> None:
-        """Let go of events that were sent before ``oldest``, and of the oldest where more were sent than are kept."""
-        self._db.execute("DELETE FROM toolpulse_events WHERE sent < ?", (oldest,))
+        """Let go of events that were written before ``oldest``, and of the oldest where there are more than are kept.
+
+        One that nobody took in all that time goes, too: there may be no sink anywhere.
+        """
+        self._db.execute("DELETE FROM toolpulse_events WHERE written < ?", (oldest,))
         self._db.execute(
-            """DELETE FROM toolpulse_events WHERE sent IS NOT NULL AND seq <= (
-                SELECT seq FROM toolpulse_events WHERE sent IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?)""",
+            """DELETE FROM toolpulse_events WHERE seq <= (
+                SELECT seq FROM toolpulse_events ORDER BY seq DESC LIMIT 1 OFFSET ?)""",
             (MOST_EVENTS,),
         )
 

@@ -35,7 +35,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             changed BIGINT NOT NULL, written BIGINT NOT NULL, PRIMARY KEY (tool_id, id))""",
         """CREATE TABLE toolpulse_events (
             seq {serial}, id TEXT NOT NULL UNIQUE, tool_id TEXT NOT NULL, body TEXT NOT NULL, writer TEXT NOT NULL,
-            leased DOUBLE PRECISION NOT NULL, sent DOUBLE PRECISION)""",
+            leased DOUBLE PRECISION NOT NULL, written DOUBLE PRECISION NOT NULL, sent DOUBLE PRECISION)""",
         "CREATE INDEX toolpulse_events_of_tool ON toolpulse_events (tool_id)",
         "CREATE INDEX toolpulse_events_waiting ON toolpulse_events (seq) WHERE sent IS NULL",
         """CREATE TABLE toolpulse_writers (

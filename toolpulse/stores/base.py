@@ -19,10 +19,10 @@ LEASE: Final = 60.0
 """Seconds for which an event that waits to be sent is left to the writer that wrote or claimed it last."""
 
 MOST_EVENTS: Final = 10_000
-"""Events kept of all tools that were sent; the oldest go first."""
+"""Events kept of all tools; the oldest go first."""
 
 DAYS_KEPT: Final = 30
-"""Days for which events that were sent, counts per hour and the marks of writers are kept."""
+"""Days for which events, counts per hour and the marks of writers are kept."""
 
 
 class Transaction(Protocol):
@@ -36,8 +36,10 @@ class Transaction(Protocol):
     def saved(self) -> int:
         """The number of this writer's newest batch that is part of ``now``; 0 for none."""
 
-    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0) -> None:
-        """Make ``after`` what is known, and put events in the outbox, claimed by this writer; once a transaction.
+    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0, *, claimed: bool = True) -> None:
+        """Make ``after`` what is known, and put events in the outbox; once a transaction.
+
+        They are claimed by this writer, or are for whoever has sinks.
 
         Events of this (tool, key) that name a key of a map which ``after`` is the first to know are dropped.
 

@@ -15,7 +15,7 @@ from toolpulse.snapshot import EMPTY, Snapshot, new_maps
 from toolpulse.stores.base import LEASE
 
 MOST_EVENTS: Final = 1000
-"""Events kept in memory that were sent; the oldest go first."""
+"""Events kept in memory; the oldest go first."""
 
 
 class _Waiting:
@@ -36,10 +36,11 @@ class _Transaction:
         self.after: Snapshot | None = None
         self.events: Sequence[DriftEvent] = ()
         self.batch = 0
+        self.claimed = True
 
-    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0) -> None:
+    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0, *, claimed: bool = True) -> None:
         """Make ``after`` what is known once the block ends."""
-        self.after, self.events, self.batch = after, events, batch
+        self.after, self.events, self.batch, self.claimed = after, events, batch, claimed
 
 
 class MemoryStore:
@@ -64,7 +65,7 @@ class MemoryStore:
                 self._drop_keys(tool, key, new_maps(found.now, found.after))
                 self._snapshots[tool, key] = found.after
                 self._saved[tool, key, writer] = max(found.saved, found.batch)
-                self._put(found.events, writer)
+                self._put(found.events, writer if found.claimed else "")
                 self._decided += found.batch == 0
 
     def _drop_keys(self, tool: str, key: str, maps: frozenset[Path]) -> None:
@@ -82,6 +83,7 @@ class MemoryStore:
             if event.id not in self._events:
                 self._events[event.id] = event
                 self._waiting[event.id] = _Waiting(event, writer, until)
+        self._drop([*self._events.values()][: max(0, len(self._events) - MOST_EVENTS)])
 
     def load(self, tool: str, key: str) -> Snapshot | None:
         """What is known, or None."""
@@ -131,16 +133,13 @@ class MemoryStore:
         with self._lock:
             for name in events:
                 self._waiting.pop(name, None)
-            old = len(self._events) - len(self._waiting) - MOST_EVENTS
-            for name in [name for name in self._events if name not in self._waiting][: max(0, old)]:
-                del self._events[name]
 
     def events(self) -> list[DriftEvent]:
         """The events kept, in the order they were written."""
         return list(self._events.copy().values())
 
     def tidy(self) -> None:
-        """Nothing gets old in memory."""
+        """Nothing gets old in memory; events are bounded as they come."""
 
     def after_fork(self) -> None:
         """The lock may be held by a thread that is not there."""

@@ -40,10 +40,11 @@ class _Transaction:
         self.after: Snapshot | None = None
         self.events: Sequence[DriftEvent] = ()
         self.batch = 0
+        self.claimed = True
 
-    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0) -> None:
+    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0, *, claimed: bool = True) -> None:
         """Make ``after`` what is known once the block ends."""
-        self.after, self.events, self.batch = after, events, batch
+        self.after, self.events, self.batch, self.claimed = after, events, batch, claimed
 
 
 class SqlStore:
@@ -86,7 +87,7 @@ class SqlStore:
         save.fold_hours()
         events = Events(db)
         events.drop_keys(name, new_maps(known.snapshot, after))
-        events.put(found.events, writer, now)
+        events.put(found.events, writer if found.claimed else "", now)
         return saved
 
     @contextmanager
