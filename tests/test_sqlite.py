@@ -15,7 +15,6 @@ from toolpulse.stores import _schema, _sqlite, open_store
 from toolpulse.stores._sqlite import SqliteEngine
 from toolpulse.stores.sql import SqlStore
 
-
 EVENT = """INSERT INTO toolpulse_events (id, tool_id, body, writer, leased, written)
     VALUES ('e', 't', '5', '', 0, 0)"""
 """Puts an event in a file that cannot be read."""
