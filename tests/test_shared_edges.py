@@ -251,3 +251,22 @@ def test_threads_that_fork_at_once_leave_no_lock_behind(hooks, tmp_path, monkeyp
         feed(monitor, (GOOD, 1))
         assert monitor.flush(10)
         assert monitor._engine._store.load("t", "").observations == 2
+
+
+def test_a_monitor_that_was_closed_asks_its_store_nothing_as_the_process_ends(tmp_path):
+    """The database may be gone by then, and there would be a warning for nothing."""
+    script = """
+import toolpulse
+from toolpulse.stores.memory import MemoryStore
+class Store(MemoryStore):
+    gone = False
+    def decided(self):
+        assert not self.gone
+        return super().decided()
+store = Store()
+with toolpulse.Monitor(store, sinks=[]) as monitor:
+    monitor.observe("t", 1)
+store.gone = True
+"""
+    done = run(script, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

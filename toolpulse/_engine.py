@@ -349,11 +349,12 @@ class Engine:
     def flush_at_exit(self, timeout: float) -> None:
         """Flush by the worker, so that a store or a sink that hangs is left behind."""
         deadline = time.monotonic() + timeout
-        self._work_now(timeout)
-        # there is no later attempt
-        while self._waits() and time.monotonic() + _LAST_PAUSE < deadline:
-            time.sleep(_LAST_PAUSE)
+        while self._waits():
             self._work_now(deadline - time.monotonic())
+            # there is no later attempt
+            if not self._waits() or time.monotonic() + _LAST_PAUSE > deadline:
+                break
+            time.sleep(_LAST_PAUSE)
         self.send(deadline)
 
     def before_fork(self) -> None:
