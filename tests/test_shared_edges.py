@@ -270,3 +270,44 @@ store.gone = True
 """
     done = run(script, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_child_forked_at_the_first_event_can_log_its_own(tmp_path):
+    """The default sink logs in a thread; a module imported there would be half imported in the child for ever."""
+    script = """
+import os, sys, toolpulse
+monitor = toolpulse.Monitor("memory:", flush_interval=10_000.0)
+assert "structlog" in sys.modules
+for n in range(12):
+    monitor.observe("t", {"a": n})
+assert monitor.flush()
+pid = os.fork()
+if pid == 0:
+    monitor.observe("t", {"a": "x"})
+    os._exit(0 if monitor.flush(20) and monitor.health().sinks == {"LogSink": "ok"} else 3)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+"""
+    done = run(script, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [line.split('"status": "')[1].split('"')[0] for line in done.stderr.splitlines()] == ["learned", "open"]
+
+
+def test_a_first_call_that_may_raise_waits_for_a_store_that_hangs_half_a_second_at_most(monkeypatch):
+    """Nothing is known yet, so nothing is raised; later calls of that tool wait for nothing."""
+    monkeypatch.setattr("toolpulse._engine._LOAD_PATIENCE", 0.05)
+    entered, go = threading.Event(), threading.Event()
+
+    class Hanging(MemoryStore):
+        def transaction(self, tool, key, writer=""):
+            entered.set()
+            go.wait()
+            return super().transaction(tool, key, writer)
+
+    with Monitor(Hanging(), sinks=[], flush_interval=0.001, on_drift="raise") as monitor:
+        feed(monitor, (GOOD, 200))
+        assert entered.is_set()
+        assert monitor.health().tools["t"].calls == 200
+        go.set()
+        assert monitor.flush()
+        with pytest.raises(DriftError):
+            feed(monitor, ({**GOOD, "price": "x"}, 1))
