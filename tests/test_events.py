@@ -149,7 +149,7 @@ def test_the_pattern_is_told_where_there_is_one():
 
 def test_ids_are_stable_and_tell_events_apart():
     """Events are delivered at least once; the id is how a reader counts them once."""
-    assert event(finding()).id == event(finding()).id == event_id(incident(finding()).id, "open", 1)
+    assert event(finding()).id == event(finding()).id == event_id(0, incident(finding()).id, "open", 1)
     different = [event(finding()), event(finding(), status="resolved"), event(finding("b"))]
     assert len({one.id for one in different}) == 3
     assert all(len(one.id) == 16 and int(one.id, 16) >= 0 for one in different)

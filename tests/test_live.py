@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolpulse import Monitor, Risk
+from toolpulse import Risk
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
@@ -263,7 +263,7 @@ def test_ordinals_count_every_observation_of_every_flush():
 def test_two_monitors_over_one_store_take_turns():
     """A worker process that comes after another learns nothing anew."""
     store = MemoryStore()
-    with Monitor(store, sinks=(), background=False) as first:
+    with RecordingMonitor(store=store) as first:
         _observe(first, RECORD, 10)
     with RecordingMonitor(store=store) as second:
         _observe(second, _changed(id="x"))

@@ -311,3 +311,38 @@ def test_a_first_call_that_may_raise_waits_for_a_store_that_hangs_half_a_second_
         assert monitor.flush()
         with pytest.raises(DriftError):
             feed(monitor, ({**GOOD, "price": "x"}, 1))
+
+
+def test_what_is_told_after_a_tool_was_forgotten_has_ids_of_its_own():
+    """Whoever drops events whose id was seen must not drop the same break of a baseline that was learned anew."""
+    store = MemoryStore()
+    told = []
+    for _ in range(2):
+        with RecordingMonitor(store=store) as monitor:
+            feed(monitor, (GOOD, 20), ({**GOOD, "price": "x"}, 2))
+            told.append([(event.status, event.id) for event in monitor.events])
+        store.forget("t", "")
+    assert [status for status, _ in told[0]] == [status for status, _ in told[1]] == ["learned", "open"]
+    assert not {name for _, name in told[0]} & {name for _, name in told[1]}
+
+
+@pytest.mark.swallows
+def test_a_store_that_was_never_reached_does_not_keep_a_break_from_being_told(monkeypatch):
+    """A URL that leads nowhere: after a while what this process saw is what it judges by."""
+    monkeypatch.setattr("toolpulse._engine._LONG_GONE", 2)
+    store = Down()
+    store.down = True
+    with RecordingMonitor(store=store, background=True, flush_interval=10_000.0) as monitor:
+        feed(monitor, (GOOD, 20))
+        assert monitor.flush() is False
+        assert monitor.events == []
+        assert monitor.flush() is False
+        feed(monitor, ({**GOOD, "price": "x"}, 2))
+        assert monitor.flush() is False
+        told = [(event.status, event.id) for event in monitor.events]
+        assert [status for status, _ in told] == ["learned", "open"]
+        store.down = False
+        assert monitor.flush()
+        assert [(event.status, event.id) for event in monitor.events] == told
+        assert store.load("t", "").observations == 22
+        assert {event.id for event in store.events()} == {name for _, name in told}

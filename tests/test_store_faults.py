@@ -330,7 +330,7 @@ def test_a_server_that_is_killed_and_comes_back_costs_nothing(start, postgres, p
         assert (result["ok"], result["waiting"], result["store"], result["kinds"]) == (True, 0, "ok", 1)
         assert result["slowest"] < 2.0
         assert len(warnings) == 1
-        assert "StoreError" in warnings[0]
+        assert "(while using the store" in warnings[0]
         assert "correct-horse" not in warnings[0]
     store = open_store(postgres_url)
     known = whole(store)

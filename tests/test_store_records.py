@@ -105,7 +105,7 @@ def test_the_parts_of_a_snapshot_come_back_as_they_were():
     """A process goes on where another one stopped: with every field of everything."""
     now = everything()
     state = records.read_state(records.state_text(now))
-    assert state == records.State(now.maps_learned, now.cuts, now.calls, now.reading)
+    assert state == records.State(now.maps_learned, now.cuts, now.calls, now.reading, now.life)
     for incident in now.incidents.values():
         assert records.read_incident(*records.incident_texts(incident)) == incident
     for decision in now.decisions.values():

@@ -20,7 +20,7 @@ from snapshots import (
 )
 
 from toolpulse.errors import StoreError
-from toolpulse.snapshot import EMPTY
+from toolpulse.snapshot import EMPTY, Snapshot
 from toolpulse.stores import open_store
 from toolpulse.stores._sqlite import SqliteEngine
 from toolpulse.stores.base import LEASE, Store
@@ -282,7 +282,7 @@ def test_forgetting_leaves_nothing(pair):
     assert one.tools() == [("u", "")]
     assert one.events() == events_of(EMPTY, kept)
     with one.transaction("t", "", "w") as transaction:
-        assert (transaction.now, transaction.saved) == (EMPTY, 0)
+        assert (transaction.now, transaction.saved) == (Snapshot(life=1), 0)
     again = save(one, happened=lambda now: taught(now, POOL[4]))
     assert other.load("t", "") == again
 

@@ -43,6 +43,9 @@ _LOAD_PATIENCE: Final = 0.5
 _LAST_PAUSE: Final = 0.4
 """Seconds between two attempts to save as the process ends."""
 
+_LONG_GONE: Final = 6
+"""Attempts, half a minute in all, after which what this process saw has to do for what the store knows."""
+
 _TIDY_EVERY: Final = 3600.0
 """Seconds between two looks for what the store need not keep any longer."""
 
@@ -201,12 +204,17 @@ class Engine:
             finally:
                 self._storing.give()
         for track in tracks:
-            if track.loaded and track.unasked and (track.apart or not self._reachable):
+            if track.unasked and self._is_alone(track):
                 self._judge(track, deadline - time.monotonic())
         if self.worker is not None:
             self.relay.send_inline()
             if self._waits() or self._watches_incidents() or self._pause.failures:
                 self.worker.wake()
+
+    def _is_alone(self, track: Track) -> bool:
+        """Whether a track has to be judged in memory: what the store knows of it is known, or has been out of reach."""
+        long_gone = self._pause.failures >= _LONG_GONE
+        return track.apart or (not self._reachable and (track.loaded or long_gone))
 
     @property
     def _reachable(self) -> bool:

@@ -58,10 +58,11 @@ class Guard:
 
 def _log_once(place: str, error: Exception, first: bool) -> None:
     if first:
-        # what a store says is written by us, and holds no value
-        said = f"{type(error).__qualname__}: {error}" if isinstance(error, StoreError) else type(error).__qualname__
         with suppress(Exception):  # a filter that raises, or a stack that is full
-            _log.warning("toolpulse: %s while %s (counted from now on)", said, place)
+            if isinstance(error, StoreError):  # what a store says is written by us, and holds no value
+                _log.warning("toolpulse: %s (while %s, counted from now on)%s", error, place, error.outcome)
+            else:
+                _log.warning("toolpulse: %s while %s (counted from now on)", type(error).__qualname__, place)
 
 
 report: Callable[[str, Exception, bool], None] = _log_once

@@ -8,6 +8,7 @@ ToolPulseError
     SchemaUnsupported                     it says a version that this program does not read
     SchemaMismatch                        two that are to be compared say different versions
   StoreError                              a store refused or lost its backend
+    StoreMissing                          there is none, and none is to be made
     StoreUnusable                         and trying again is in vain
       StoreUnreadable                     for one tool; the others are well
   DriftError                              raised to the caller on ``on_drift="raise"``
@@ -15,7 +16,7 @@ ToolPulseError
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class ToolPulseError(Exception):
@@ -60,13 +61,24 @@ class SchemaMismatch(InputError):  # noqa: N818 - as above
 class StoreError(ToolPulseError):
     """A store refused an operation or lost its backend. The message holds no value and no password."""
 
+    outcome: ClassVar[str] = ""
+    """What becomes of those who watch with it."""
 
-class StoreUnusable(StoreError):  # noqa: N818 - named for what is wrong with the store
+
+class StoreMissing(StoreError):  # noqa: N818 - named for what is wrong with the store
+    """There is no such file, or no tables of ours in the database, and whoever asks does not make them."""
+
+
+class StoreUnusable(StoreError):  # noqa: N818 - as above
     """Trying again is in vain: the file is damaged or no database, or a newer version of this program wrote it."""
+
+    outcome = "; what is learned stays in memory until this process ends"
 
 
 class StoreUnreadable(StoreUnusable):
     """What is kept of one tool cannot be read."""
+
+    outcome = "; that tool is judged in memory until this process ends"
 
 
 class DriftError(ToolPulseError):

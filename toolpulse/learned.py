@@ -21,7 +21,7 @@ _MOST_NAMED = 3
 def describe(taught: Taught, observations: int, consumers: Iterable[Consumer]) -> str:
     """How much was learned, with a hint where one is due: on ``key=``, on a consumer's type that is wrong."""
     paths, optional = _counts(taught.profile.root)
-    text = f"learned {paths} paths ({optional} optional) from {observations} calls"
+    text = f"learned {_counted(paths, 'path')} ({optional} optional) from {_counted(observations, 'call')}"
     if taught.maps_learned:
         text += f", {len(taught.maps_learned)} of them maps by how their keys come and go"
     if _disjoint(row.shape for row in taught.rows):
@@ -50,6 +50,10 @@ def _counts(place: Place) -> tuple[int, int]:
         optional += deeper_optional
         optional += name is not None and below.always.count < place.objects.count
     return paths, optional
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _disjoint(shapes: Iterable[Shape]) -> bool:

@@ -55,6 +55,7 @@ class Live:
         self.taught = Taught(walker)
         self.book = Book(tool, key, confirm)
         self.calls = NO_CALLS
+        self.life = 0
         self._unwrap = unwrap
         self._confirm = confirm
         self._followed = EMPTY
@@ -128,6 +129,7 @@ class Live:
             calls=self.calls,
             cuts=frozenset(self._cuts),
             reading=Reading(walker.limits, walker.maps, walker.records, self._unwrap),
+            life=self.life,
         )
 
     def _restore(self, now: Snapshot) -> None:
@@ -169,6 +171,7 @@ class Live:
     def _follow_counts(self, now: Snapshot) -> None:
         self.observations = now.observations
         self.calls = now.calls
+        self.life = now.life
         self._cuts = set(now.cuts)
 
     def _hold_back(self, shape: Shape, count: int, last: int) -> None:
@@ -355,6 +358,7 @@ class Live:
             after=tally.shape.fingerprint if tally else None,
             encoding=tally.encoding if tally else "native",
             coverage=map(str, self._cuts_of(tally) if tally else ()),
+            life=self.life,
         )
         if tally and incident.status == "open" and self.sealed is None and is_variant(self.taught, tally.shape):
             return msgspec.structs.replace(event, summary=f"{event.summary}; {HINT}")
@@ -421,7 +425,7 @@ class Live:
         decisions = self._settle() or ()
         summary = describe(self.taught, self.observations, self.consumers)
         cuts = sorted({f"{path}: {limit}" for path, limit in self._cuts})
-        told = note(self.tool, self.key, "learned", time, summary, self._commonest(), self.observations, cuts)
+        told = self._noted("learned", summary, time, cuts=cuts)
         return [told, *(self._map_event(decision, time) for decision in decisions)]
 
     def _map_event(self, decision: MapDecision, time: str) -> DriftEvent:
@@ -437,7 +441,13 @@ class Live:
 
     def _note(self, changes: tuple[Change, ...], time: str) -> DriftEvent:
         found = findings(changes, self.consumers)
-        return note(self.tool, self.key, "noted", time, "", self._commonest(), self.observations, (), found)
+        return self._noted("noted", "", time, found)
+
+    def _noted(
+        self, status: str, summary: str, time: str, found: tuple[Finding, ...] = (), cuts: Iterable[str] = ()
+    ) -> DriftEvent:
+        shape, count = self._commonest(), self.observations
+        return note(self.tool, self.key, status, time, summary, shape, count, cuts, found, self.life)
 
 
 def _without_keys(path: str, maps: frozenset[Path]) -> str:

@@ -69,6 +69,7 @@ def snapshot_of(baseline: Baseline, before: Snapshot = EMPTY) -> Snapshot:
         calls=before.calls,
         cuts=before.cuts,
         reading=Reading(walker.limits, walker.maps, walker.records, baseline.unwrap),
+        life=before.life,
     )
 
 

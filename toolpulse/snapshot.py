@@ -60,10 +60,17 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     cuts: frozenset[tuple[str, str]] = frozenset()
     """Path and limit of every cut that was told."""
     reading: Reading | None = None
+    life: int = 0
+    """How often anything had been forgotten before this was known: what is told of it has ids of its own."""
 
 
 EMPTY: Final = Snapshot()
 """Nothing is known."""
+
+
+def empty(life: int) -> Snapshot:
+    """Nothing is known, where so many tools were forgotten before."""
+    return Snapshot(life=life) if life else EMPTY
 
 
 def new_maps(before: Snapshot, after: Snapshot) -> frozenset[Path]:

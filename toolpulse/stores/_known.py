@@ -64,6 +64,7 @@ def read(db: Database, tool: str, known: Known) -> Known:
         calls=small.calls,
         cuts=small.cuts,
         reading=small.reading,
+        life=small.life,
     )
     return Known(born, flush, epoch, snapshot, ids)
 

@@ -155,13 +155,15 @@ class State(msgspec.Struct, frozen=True):
     cuts: frozenset[tuple[str, str]]
     calls: Calls
     reading: Reading | None
+    life: int
 
 
 def state_text(snapshot: Snapshot) -> str:
-    """Maps learned, cuts told of, calls, and how responses are read."""
+    """Maps learned, cuts told of, calls, how responses are read, and which life it is."""
     maps = [{**msgspec.structs.asdict(found), "path": format_path(found.path)} for found in snapshot.maps_learned]
     cuts = sorted(snapshot.cuts)
-    return _text({"maps_learned": maps, "cuts": cuts, "calls": snapshot.calls, "reading": snapshot.reading})
+    calls, reading, life = snapshot.calls, snapshot.reading, snapshot.life
+    return _text({"maps_learned": maps, "cuts": cuts, "calls": calls, "reading": reading, "life": life})
 
 
 def read_state(text: str) -> State:
@@ -172,6 +174,7 @@ def read_state(text: str) -> State:
         msgspec.convert(read["cuts"], frozenset[tuple[str, str]]),
         msgspec.convert(read["calls"], Calls),
         msgspec.convert(read["reading"], Reading | None),
+        msgspec.convert(read["life"], int),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.errors import StoreError, StoreUnusable
+from toolpulse.errors import StoreMissing, StoreUnusable
 
 if TYPE_CHECKING:
     from toolpulse.stores._database import Database, Engine
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
         "CREATE TABLE toolpulse_meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
-        "INSERT INTO toolpulse_meta (name, value) VALUES ('schema', 0), ('decided', 0), ('tidied', 0)",
+        """INSERT INTO toolpulse_meta (name, value)
+            VALUES ('schema', 0), ('decided', 0), ('forgotten', 0), ('tidied', 0)""",
         """CREATE TABLE toolpulse_tools (
             id TEXT PRIMARY KEY, tool TEXT NOT NULL, key TEXT NOT NULL, born TEXT NOT NULL,
             flush BIGINT NOT NULL, epoch BIGINT NOT NULL, observations BIGINT NOT NULL, merged BIGINT NOT NULL,
@@ -62,14 +63,14 @@ OF_A_TOOL: Final = tuple(table for table in TABLES if table not in {"toolpulse_m
 def facts(db: Database, where: str) -> dict[str, int]:
     """What the tables say of themselves: ``schema``, their version; ``identity``, by which they are told from others.
 
-    ``decided`` grows with each decision, ``tidied`` is when they were tidied last, in seconds since 1970. Raises
-    StoreUnusable where a newer program made them.
+    ``decided`` grows with each change that nobody observed, ``forgotten`` with each tool that is forgotten; ``tidied``
+    is when they were tidied last, in seconds since 1970. Raises StoreUnusable where a newer program made them.
     """
     found = {str(name): int(value) for name, value in db.execute("SELECT name, value FROM toolpulse_meta")}
     version = found.setdefault("schema", 0)
     if version > SCHEMA:
         raise StoreUnusable(
-            f"{where} has schema {version}, which a newer ToolPulse made; this one reads up to {SCHEMA}. Upgrade it"
+            f"{where} has schema {version}, which a newer ToolPulse made; this one reads up to {SCHEMA}: upgrade it"
         )
     return found
 
@@ -77,14 +78,14 @@ def facts(db: Database, where: str) -> dict[str, int]:
 def prepare(engine: Engine) -> None:
     """Make the tables, or bring them up to this version, in one transaction; a newer one is left as it is.
 
-    Raises StoreUnusable for a newer one, StoreError where there are none and none are to be made.
+    Raises StoreUnusable for a newer one, StoreMissing where there are none and none are to be made.
     """
     with engine.reading() as db:
         there = engine.has_tables(db)
         if there and facts(db, engine.shown)["schema"] == SCHEMA:
             return
     if engine.existing and not there:
-        raise StoreError(f"{engine.shown}: there is no store of ToolPulse in it")
+        raise StoreMissing(f"{engine.shown}: there is no store of ToolPulse in it")
     with engine.transaction("schema") as db:
         version = facts(db, engine.shown)["schema"] if engine.has_tables(db) else 0
         for statements in MIGRATIONS[version:]:

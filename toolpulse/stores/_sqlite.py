@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import threading
@@ -10,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
-from toolpulse.errors import StoreError, StoreUnusable
+from toolpulse.errors import StoreError, StoreMissing, StoreUnusable
 from toolpulse.stores import _forks, _schema
 from toolpulse.stores._database import Database
 
@@ -29,7 +31,6 @@ SUFFIXES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
 HOME: Final = ".toolpulse"
 """The folder that is made where it is not there, and that git does not look into."""
 
-_FORK_TIMEOUT: Final = 2.0
 _WAL_PAUSE: Final = 0.005
 
 _ATTEMPT: Final = 40
@@ -131,23 +132,34 @@ class SqliteEngine:
                 raise StoreUnusable(f"SQLite {sqlite3.sqlite_version} is too old; {oldest} is the oldest that serves")
             self._make_room()
             self._connection = sqlite3.connect(
-                self.path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+                self._uri(), uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
             )
             self._file = _identity(self.path)
             self.opened += 1
             self._connection.execute("PRAGMA synchronous = NORMAL")
         return self._connection
 
+    def _uri(self) -> str:
+        """The file as SQLite takes it; read only where this user may look at it and no more, and nobody writes."""
+        uri = f"file:{quote(os.fsencode(self.path))}"
+        may_write = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+        if not self.existing or may_write or not os.access(self.path, os.R_OK):
+            return uri
+        return f"{uri}?mode=ro" if any(map(os.path.exists, _beside(self.path))) else f"{uri}?mode=ro&immutable=1"
+
     def _make_room(self) -> None:
-        if self.existing and not self.path.exists():
-            raise StoreError(f"{self.shown}: there is no such file")
-        folder = self.path.parent
-        if folder.name == HOME and not folder.exists():
+        # os.path does not raise where a folder may not be looked into; SQLite then says that it cannot open the file
+        folder, there = self.path.parent, os.path.exists(self.path)  # noqa: PTH110
+        if self.existing and not there and os.access(folder, os.X_OK):
+            raise StoreMissing(f"{self.shown}: there is no such file")
+        if folder.name == HOME and not os.path.exists(folder):  # noqa: PTH110
             try:
                 folder.mkdir(0o700, exist_ok=True)
                 (folder / ".gitignore").write_text("*\n", "ascii")
             except OSError as error:
                 raise self._refused(f"{folder}: {error.strerror or type(error).__name__}") from None
+        elif not there and not os.path.exists(folder):  # noqa: PTH110
+            raise StoreError(f"{folder}: there is no such folder")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -182,7 +194,9 @@ class SqliteEngine:
             _remove(self.path)
         except OSError as error:
             return StoreUnusable(f"{self.shown} {what}, and cannot be moved: {error.strerror}")
-        return StoreUnusable(f"{self.shown} {what}; it was moved to {aside.name}, and a new one starts empty")
+        return StoreUnusable(
+            f"{self.shown} {what}; it was moved to {aside.name}, and the next process starts a new one"
+        )
 
     def _drop(self) -> None:
         """Close the connection; the next use opens the file again."""

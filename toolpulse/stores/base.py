@@ -30,7 +30,7 @@ class Transaction(Protocol):
 
     @property
     def now(self) -> Snapshot:
-        """What is known; ``EMPTY`` where nothing is."""
+        """What is known. Where nothing is, ``life`` says how often anything was forgotten here."""
 
     @property
     def saved(self) -> int:
@@ -72,7 +72,10 @@ class Store(Protocol):
         """The incidents of a tool under all its keys, or of all tools; the oldest first."""
 
     def forget(self, tool: str, key: str) -> bool:
-        """Drop all that is known of a tool and key, its events included; False where nothing was."""
+        """Drop all that is known of a tool and key, its events included; False where nothing was.
+
+        What is known of it later has another ``life``.
+        """
 
     def decided(self) -> int:
         """A number that grows whenever somebody changes what is known without having observed anything."""

@@ -11,7 +11,7 @@ from typing import Final
 from toolpulse.events import DriftEvent, names_keys
 from toolpulse.incident import Incident
 from toolpulse.paths import Path
-from toolpulse.snapshot import EMPTY, Snapshot, new_maps
+from toolpulse.snapshot import Snapshot, empty, new_maps
 from toolpulse.stores.base import LEASE
 
 MOST_EVENTS: Final = 1000
@@ -51,7 +51,7 @@ class MemoryStore:
         self._saved: dict[tuple[str, str, str], int] = {}
         self._events: dict[str, DriftEvent] = {}
         self._waiting: dict[str, _Waiting] = {}
-        self._decided = 0
+        self._decided = self._forgotten = 0
         self._clock = clock
         self.after_fork()
 
@@ -59,7 +59,8 @@ class MemoryStore:
     def transaction(self, tool: str, key: str, writer: str = "") -> Iterator[_Transaction]:
         """Begin a transaction; the others wait."""
         with self._lock:
-            found = _Transaction(self._snapshots.get((tool, key), EMPTY), self._saved.get((tool, key, writer), 0))
+            now = self._snapshots.get((tool, key)) or empty(self._forgotten)
+            found = _Transaction(now, self._saved.get((tool, key, writer), 0))
             yield found
             if found.after is not None:
                 self._drop_keys(tool, key, new_maps(found.now, found.after))
@@ -104,8 +105,10 @@ class MemoryStore:
         with self._lock:
             self._drop(event for event in self._events.values() if (event.tool, event.key) == (tool, key))
             self._saved = {name: n for name, n in self._saved.items() if name[:2] != (tool, key)}
-            self._decided += (tool, key) in self._snapshots
-            return self._snapshots.pop((tool, key), None) is not None
+            was = self._snapshots.pop((tool, key), None) is not None
+            self._decided += was
+            self._forgotten += was
+            return was
 
     def decided(self) -> int:
         """Grows with each decision."""

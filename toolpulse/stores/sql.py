@@ -14,7 +14,7 @@ from typing import Any, Final
 from toolpulse.errors import StoreError, StoreUnreadable, StoreUnusable
 from toolpulse.events import DriftEvent
 from toolpulse.incident import Incident
-from toolpulse.snapshot import Snapshot, new_maps
+from toolpulse.snapshot import Snapshot, empty, new_maps
 from toolpulse.stores import _checks, _schema
 from toolpulse.stores import _records as records
 from toolpulse.stores._database import Database, Engine
@@ -65,7 +65,8 @@ class SqlStore:
         name = records.tool_id(tool, key)
         with self._writing(name) as db:
             known = self._read(db, name)
-            found = _Transaction(known.snapshot, _saved(db, name, writer))
+            now = known.snapshot if known is not NOTHING else empty(self._facts["forgotten"])
+            found = _Transaction(now, _saved(db, name, writer))
             yield found
             if found.after is None:
                 return
@@ -160,7 +161,7 @@ class SqlStore:
         return sorted((records.unescaped(tool), records.unescaped(key)) for tool, key in found)
 
     def incidents(self, tool: str | None = None) -> list[Incident]:
-        """The incidents of a tool, or of all; the oldest first."""
+        """The incidents of a tool, or of all; the oldest first. One that cannot be read is left to ``check``."""
         statement = (
             """SELECT i.body, i.findings FROM toolpulse_incidents i JOIN toolpulse_tools t ON t.id = i.tool_id"""
         )
@@ -169,8 +170,10 @@ class SqlStore:
                 texts = db.execute(statement)
             else:
                 texts = db.execute(f"{statement} WHERE t.tool = ?", (records.escaped(tool),))
-            with self._readable():
-                found = [records.read_incident(body, findings) for body, findings in texts]
+        found = []
+        for body, findings in texts:
+            with suppress(*records.UNREADABLE):
+                found.append(records.read_incident(body, findings))
         return sorted(found, key=lambda incident: (incident.first_time, incident.opened, incident.id))
 
     def forget(self, tool: str, key: str) -> bool:
@@ -182,11 +185,12 @@ class SqlStore:
             found = bool(db.execute("DELETE FROM toolpulse_tools WHERE id = ? RETURNING id", (name,)))
             if found:
                 _decided(db)
+                db.execute("UPDATE toolpulse_meta SET value = value + 1 WHERE name = 'forgotten'")
         self._known.pop(name, None)
         return found
 
     def decided(self) -> int:
-        """Grows with each decision."""
+        """Grows with each change that nobody observed."""
         with self._reading():
             return self._facts["decided"]
 
