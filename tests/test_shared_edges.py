@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 import time
@@ -112,6 +113,23 @@ main()
     assert (done.returncode, done.stderr) == (0, "")
     store = open_store(f"sqlite:///{tmp_path}/t.db")
     assert [store.load(name, "").observations for name in "tu"] == [20, 20]
+
+
+def test_the_threads_of_a_monitor_that_nobody_holds_end_once_nothing_waits():
+    """A test suite, or a server that makes one a request, must not collect threads."""
+    store, sink = MemoryStore(), Busy()
+    sink.go.set()
+    before = set(threading.enumerate())
+    monitor = Monitor(store, sinks=[sink], flush_interval=0.001)
+    feed(monitor, (GOOD, 20), ({**GOOD, "price": "x"}, 1))
+    threads = {*threading.enumerate()} - before
+    del monitor
+    gc.collect()
+    for thread in threads:
+        thread.join(20)
+    assert len(threads) >= 1
+    assert not any(thread.is_alive() for thread in threads)
+    assert store.load("t", "").observations == 21
 
 
 @pytest.mark.parametrize("background", [True, False])

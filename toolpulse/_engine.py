@@ -208,8 +208,10 @@ class Engine:
                 self._judge(track, deadline - time.monotonic())
         if self.worker is not None:
             self.relay.send_inline()
-            if self._waits() or self._watches_incidents() or self._pause.failures:
+            if self._waits() or self._pause.failures or (self._watches_incidents() and not self._retiring):
                 self.worker.wake()
+            elif self._retiring:
+                self._let_go()
 
     def _is_alone(self, track: Track) -> bool:
         """Whether a track has to be judged in memory: what the store knows of it is known, or has been out of reach."""
