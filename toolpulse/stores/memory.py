@@ -12,6 +12,7 @@ from toolpulse.events import DriftEvent, names_keys
 from toolpulse.incident import Incident
 from toolpulse.paths import Path
 from toolpulse.snapshot import Snapshot, empty, new_maps
+from toolpulse.stores._deferred import Deferred
 from toolpulse.stores.base import LEASE
 
 MOST_EVENTS: Final = 1000
@@ -29,20 +30,6 @@ class _Waiting:
         self.until = until
 
 
-class _Transaction:
-    def __init__(self, now: Snapshot, saved: int) -> None:
-        self.now = now
-        self.saved = saved
-        self.after: Snapshot | None = None
-        self.events: Sequence[DriftEvent] = ()
-        self.batch = 0
-        self.claimed = True
-
-    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0, *, claimed: bool = True) -> None:
-        """Make ``after`` what is known once the block ends."""
-        self.after, self.events, self.batch, self.claimed = after, events, batch, claimed
-
-
 class MemoryStore:
     """Snapshots in a dictionary. Monitors of one process may share it."""
 
@@ -56,11 +43,11 @@ class MemoryStore:
         self.after_fork()
 
     @contextmanager
-    def transaction(self, tool: str, key: str, writer: str = "") -> Iterator[_Transaction]:
+    def transaction(self, tool: str, key: str, writer: str = "") -> Iterator[Deferred]:
         """Begin a transaction; the others wait."""
         with self._lock:
             now = self._snapshots.get((tool, key)) or empty(self._forgotten)
-            found = _Transaction(now, self._saved.get((tool, key, writer), 0))
+            found = Deferred(now, self._saved.get((tool, key, writer), 0))
             yield found
             if found.after is not None:
                 self._drop_keys(tool, key, new_maps(found.now, found.after))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from toolpulse.snapshot import Snapshot, empty, new_maps
 from toolpulse.stores import _checks, _schema
 from toolpulse.stores import _records as records
 from toolpulse.stores._database import Database, Engine
+from toolpulse.stores._deferred import Deferred
 from toolpulse.stores._events import Events, Outbox
 from toolpulse.stores._known import NOTHING, Known, read
 from toolpulse.stores._saving import Save
@@ -29,22 +30,6 @@ _ALL: Final = 2**62
 
 _MARK_BATCH: Final = """INSERT INTO toolpulse_writers (tool_id, writer, batch, time) VALUES (?, ?, ?, ?)
     ON CONFLICT (tool_id, writer) DO UPDATE SET batch = excluded.batch, time = excluded.time"""
-
-
-class _Transaction:
-    """What a flush sees; what it saves is written when the block ends."""
-
-    def __init__(self, now: Snapshot, saved: int) -> None:
-        self.now = now
-        self.saved = saved
-        self.after: Snapshot | None = None
-        self.events: Sequence[DriftEvent] = ()
-        self.batch = 0
-        self.claimed = True
-
-    def save(self, after: Snapshot, events: Sequence[DriftEvent] = (), batch: int = 0, *, claimed: bool = True) -> None:
-        """Make ``after`` what is known once the block ends."""
-        self.after, self.events, self.batch, self.claimed = after, events, batch, claimed
 
 
 class SqlStore:
@@ -60,13 +45,13 @@ class SqlStore:
         """The threads that are in a transaction."""
 
     @contextmanager
-    def transaction(self, tool: str, key: str, writer: str = "") -> Iterator[_Transaction]:
+    def transaction(self, tool: str, key: str, writer: str = "") -> Iterator[Deferred]:
         """Begin a transaction; those on the same (tool, key) wait, in whatever process."""
         name = records.tool_id(tool, key)
         with self._writing(name) as db:
             known = self._read(db, name)
             now = known.snapshot if known is not NOTHING else empty(self._facts["forgotten"])
-            found = _Transaction(now, _saved(db, name, writer))
+            found = Deferred(now, _saved(db, name, writer))
             yield found
             if found.after is None:
                 return
@@ -74,7 +59,7 @@ class SqlStore:
         self._known[name] = after
 
     def _save(
-        self, db: Database, names: tuple[str, str], writer: str, known: Known, found: _Transaction, after: Snapshot
+        self, db: Database, names: tuple[str, str], writer: str, known: Known, found: Deferred, after: Snapshot
     ) -> Known:
         now = self._clock()
         name = records.tool_id(*names)
