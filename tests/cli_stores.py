@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import sqlite3
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from cli_runs import one_line, ran
+from cli_runs import Ran, environment, one_line, program, ran
 
 from toolpulse import Monitor
+from toolpulse.stores import open_store
+from toolpulse.stores._records import escaped
 
 GOOD = {"id": 1, "score": 0.5, "note": "n"}
 BAD = {"id": "1", "score": "high", "note": "n"}
@@ -74,6 +79,27 @@ def refused(capsys, code: int, url: str, *argv) -> str:
     return one_line(err)
 
 
+def ran_shut_out(*argv) -> Ran:
+    """Run a command in a process that modes of files keep out, as they do not keep out root."""
+    root = os.geteuid() == 0
+    done = subprocess.run(
+        program(*argv),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+        preexec_fn=_without_privileges if root else None,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def _without_privileges() -> None:
+    """Let the program that is run next have neither CAP_DAC_OVERRIDE nor CAP_DAC_READ_SEARCH (Linux, prctl(2))."""
+    for capability in (1, 2):
+        if ctypes.CDLL(None).prctl(24, capability, 0, 0, 0):
+            raise OSError
+
+
 def files(folder: Path) -> dict[str, bytes]:
     """All that lies in a folder, as bytes."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -85,6 +111,17 @@ def change(url: str, statement: str, *values) -> None:
     with connection:
         connection.execute(statement, values)
     connection.close()
+
+
+def spoil(url: str, tool: str) -> None:
+    """Make what a store of either engine has of a tool unreadable: its state, and its incidents."""
+    store = open_store(url)
+    with store._writing() as db:
+        names = db.execute("SELECT id FROM toolpulse_tools WHERE tool = ?", (escaped(tool),))
+        for (name,) in names:
+            db.execute("UPDATE toolpulse_tools SET state = 's3cr3t' WHERE id = ?", (name,))
+            db.execute("UPDATE toolpulse_incidents SET body = 's3cr3t' WHERE tool_id = ?", (name,))
+    store.close()
 
 
 def newer(url: str) -> None:

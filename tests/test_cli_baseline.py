@@ -49,7 +49,7 @@ def test_there_and_back(any_db, tmp_path, capsys):
     broken(any_db)
     file = tmp_path / "committed.json"
     assert told(capsys, any_db, "baseline", "export", "search_docs", "-o", file) == [
-        "app.search_docs: 27 responses, 1 distinct shape",
+        "app.search_docs: 20 responses, 1 distinct shape",
         f"  exported to {file}",
     ]
     elsewhere = sqlite(tmp_path, "elsewhere.db")
@@ -201,10 +201,33 @@ def test_figures_as_an_object(db, tmp_path, capsys):
     """For the job that exports every night."""
     broken(db)
     found = as_json(capsys, db, "baseline", "export", "search_docs", "-o", tmp_path / "b.json")
-    expected = {"schema": 1, "tool": TOOL, "key": "", "observations": 27, "shapes": 1, "file": str(tmp_path / "b.json")}
+    expected = {"schema": 1, "tool": TOOL, "key": "", "observations": 20, "shapes": 1, "file": str(tmp_path / "b.json")}
     assert found == expected
+    assert Baseline.load(tmp_path / "b.json").observations == 20
     found = as_json(capsys, db, "baseline", "import", "new.tool", tmp_path / "b.json")
-    assert found == {**expected, "tool": "new.tool", "observations": 20}
+    assert found == {**expected, "tool": "new.tool"}
+
+
+def test_figures_are_those_of_the_file(db, tmp_path, capsys):
+    """What is held was counted and is not in the file; whoever commits it must not read that it is."""
+    broken(db)
+    fill(db, (GOOD, 1))
+    assert known(db).observations == 28
+    for argv in (("export", TOOL, "-o"), ("import", "new.tool")):
+        assert as_json(capsys, db, "baseline", *argv, tmp_path / "b.json")["observations"] == 21
+
+
+def test_standard_output_is_no_file(db, tmp_path, capsys, monkeypatch):
+    """A file named - would appear, and what was to be read by a program would be missing from its input."""
+    monkeypatch.chdir(tmp_path)
+    broken(db)
+    before = files(tmp_path)
+    assert "standard output" in refused(capsys, 64, db, "baseline", "export", TOOL, "-o", "-")
+    for argv in (["learn", "x.jsonl", "-o", "-"], ["manifest", "build", "--config", "x.toml", "-o", "-"]):
+        code, out, err = ran(capsys, *argv)
+        assert (code, out) == (64, "")
+        assert "standard output" in one_line(err)
+    assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize(

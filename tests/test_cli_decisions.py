@@ -7,7 +7,7 @@ import pty
 import sys
 
 import pytest
-from cli_runs import program
+from cli_runs import program, ran
 from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, refused, sqlite, told
 
 from toolpulse import Monitor
@@ -95,6 +95,43 @@ def test_what_is_kept_out(db, capsys, action, status, then):
     assert incident.status == status
     assert now.held == before.held
     assert as_json(capsys, db, action, "search_docs", "--reason", "x")["decisions"] == []
+
+
+@pytest.mark.parametrize("action", ["reject", "ignore"])
+def test_what_was_accepted_before_stays_known(db, capsys, action):
+    """Nothing that taught is taken back by a word; whoever wants it out is told how."""
+    broken(db)
+    _, incident = known(db)
+    told(capsys, db, "accept", incident.id, "--reason", "too fast")
+    line = told(capsys, db, action, incident.id, "--reason", "x")[-1]
+    assert "what shows it never teaches" not in line
+    assert "stays known" in line
+    assert "baseline import --replace" in line
+    assert "toolpulse forget" in line
+    assert len(known(db)[0].rows) == 2
+    broken(db, tool="app.other")
+    assert "stays known" not in told(capsys, db, action, "other", "--reason", "x")[-1]
+
+
+def test_names_that_start_with_a_dash(db, capsys):
+    """A server may call a tool or a field anything; whoever types it is told how."""
+    fill(db, ({"-x": 1, "y": 1}, 20), ({"-x": "s", "y": "s"}, 2), tool="--x")
+    for argv in (
+        ["accept", "--x", "--reason", "a"],
+        ["forget", "--x", "--yes"],
+        ["baseline", "export", "--x", "-o", "f"],
+    ):
+        assert "a dash goes last, after --" in refused(capsys, 64, db, *argv)
+    assert "after --" not in refused(capsys, 64, db, "accept", "--reason", "a")
+    line = refused(capsys, 64, db, "accept", "--reason", "a")
+    assert "INCIDENT|TOOL" in line
+    assert "CHANGE" not in line
+    incident = known(db, "--x")[1].id
+    code, out, err = ran(capsys, "reject", "--reason", "a", "--db", db, "--", "--x", '["-x"]')
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].endswith(incident)
+    assert out.splitlines()[1] == '  ["-x"]'
+    assert ran(capsys, "forget", "--yes", "--db", db, "--", "--x").code == 0
 
 
 def test_a_decision_as_an_object(db, capsys):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -9,7 +10,9 @@ from cli_runs import one_line, ran
 from cli_stores import GOOD, HOSTILE, as_json, broken, change, files, fill, newer, refused, sqlite, told
 
 from toolpulse import Monitor
-from toolpulse.stores import _schema
+from toolpulse.cli._advice import SERVER, unreadable
+from toolpulse.errors import StoreError
+from toolpulse.stores import _causes, _schema
 
 
 @pytest.fixture
@@ -170,13 +173,52 @@ def test_a_store_this_user_cannot_write(db, capsys, monkeypatch):
 def test_what_cannot_be_read(tmp_path, capsys, flags):
     """Each line says what to do."""
     assert "--db names another" in refused(capsys, 4, sqlite(tmp_path), "doctor", *flags)
+    assert f"make the folder {tmp_path / 'no'}" in refused(capsys, 4, sqlite(tmp_path / "no"), "doctor", *flags)
     (tmp_path / "text.db").write_text("notes of mine " * 500)
     assert "move it aside" in refused(capsys, 4, sqlite(tmp_path, "text.db"), "doctor", *flags)
     broken(sqlite(tmp_path))
     newer(sqlite(tmp_path))
     line = refused(capsys, 4, sqlite(tmp_path), "doctor", *flags)
-    assert "Upgrade" in line
+    assert "upgrade it" in line
     assert "aside" not in line
+
+
+def server_advice(capsys, url) -> str:
+    """The one line of a server that cannot be used, which ends with what to do."""
+    line = refused(capsys, 4, url, "doctor")
+    return line.partition("; ")[2]
+
+
+def test_a_server_that_cannot_be_used(postgres, postgres_url, capsys, tmp_path):
+    """Whoever sets it up for the first time reads what to do next, and not only what failed."""
+    assert "tables are made" in server_advice(capsys, postgres_url)
+    assert "CREATE in the schema" in server_advice(capsys, postgres_url)
+    assert "PGPASSWORD" in server_advice(capsys, postgres.url("postgres", "wr0ng"))
+    assert "CREATE DATABASE" in server_advice(capsys, postgres.url("nothing"))
+    assert "start the server" in server_advice(capsys, f"postgresql://me@/db?host={tmp_path}")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert "start the server" in server_advice(capsys, f"postgresql://me@127.0.0.1:{port}/db")
+
+
+def test_a_user_that_may_do_nothing(postgres, postgres_url, capsys):
+    """The doctor of a colleague with a role of his own."""
+    broken(postgres_url)
+    database = postgres_url.split("@/")[1].split("?")[0]
+    postgres.execute(database, "CREATE ROLE mia LOGIN PASSWORD 'pw'")
+    try:
+        url = f"postgresql://mia:pw@/{postgres_url.split('@/')[1]}"
+        assert "GRANT" in server_advice(capsys, url)
+        assert "CREATE on the schema" in server_advice(capsys, url)
+    finally:
+        postgres.execute(database, "DROP ROLE mia")
+
+
+def test_every_advice_is_about_a_cause_there_is():
+    """A word changed where the causes are told would leave the advice behind, unnoticed."""
+    assert set(SERVER) <= set(_causes._CAUSES.values()) | set(_causes._SAID.values())
+    for cause, advice in SERVER.items():
+        assert unreadable(StoreError(f"postgresql://h/d: {cause}"), "postgresql://h/d") == [advice]
 
 
 def test_hostile_names_are_harmless(db, capsys):

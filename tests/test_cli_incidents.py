@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cli_runs import one_line, ran
-from cli_stores import BAD, GOOD, HOSTILE, broken, change, fill, refused, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, broken, change, fill, refused, spoil, sqlite, told
 
 from toolpulse import Consumer
 from toolpulse.cli._render import clock
@@ -146,10 +146,35 @@ def test_what_cannot_be_read_is_4(db, capsys):
     """A text that nobody here wrote ends in one line that leads on, and shows nothing of itself."""
     broken(db)
     change(db, "UPDATE toolpulse_incidents SET body = 's3cr3t'")
-    for argv in (["incidents"], ["accept", "search_docs", "--reason", "x"]):
-        line = refused(capsys, 4, db, *argv)
-        assert "toolpulse doctor" in line
-        assert "s3cr3t" not in line
+    line = refused(capsys, 4, db, "accept", "search_docs", "--reason", "x")
+    code, out, err = ran(capsys, "incidents", "--db", db)
+    assert (code, out) == (4, "no open incidents\n")
+    for told_of in (line, one_line(err)):
+        assert "toolpulse doctor" in told_of
+        assert "s3cr3t" not in told_of
+
+
+def test_one_tool_that_cannot_be_read_hides_no_other(any_db, capsys):
+    """Three hundred tools are not in the dark because the texts of one of them were damaged."""
+    broken(any_db)
+    broken(any_db, tool=HOSTILE)
+    spoil(any_db, HOSTILE)
+    for argv in (["incidents"], ["status"], ["incidents", "--json"], ["status", "--json"]):
+        code, out, err = ran(capsys, *argv, "--db", any_db)
+        assert code == 4
+        assert "search_docs" in out
+        assert "owned" not in out
+        assert "toolpulse doctor" in one_line(err)
+        assert "owned" in err
+        # who asks about other tools is not kept from an answer, and not told of this one
+        told(capsys, any_db, *argv, "--tool", "search_docs")
+    told(capsys, any_db, "incidents", "search_docs")
+    (one,) = listed(capsys, any_db, "search_docs")
+    code, out, err = ran(capsys, "doctor", "--json", "--db", any_db)
+    assert (code, err) == (1, "")
+    assert json.loads(out)["store"]["incidents"] == 1
+    assert "ACCEPTED" in told(capsys, any_db, "accept", one["id"], "--reason", "x")[0]
+    assert "toolpulse doctor" in refused(capsys, 4, any_db, "accept", HOSTILE, "--reason", "x")
 
 
 @pytest.mark.parametrize("flags", [["--risk", "red"], ["--since", "yesterday"], ["a", "b"]])

@@ -10,6 +10,7 @@ from cli_runs import environment, one_line, program, ran, ran_apart, write_lines
 import toolpulse
 from toolpulse.cli import COMMANDS, _output, main
 from toolpulse.cli._exit import Exit, complain, guarded
+from toolpulse.cli._text import listed
 from toolpulse.errors import ConfigurationError, InputError, StoreError, ToolPulseError
 
 NAMES = [command.name for command in COMMANDS]
@@ -33,7 +34,7 @@ def test_the_usage_line_names_every_option(capsys, command):
     usage, _, rest = out.partition("\n\n")
     options = {word.strip(",") for line in rest.splitlines() for word in line.split()[:1] if word.startswith("-")}
     shown = {word.strip("[],") for word in usage.replace("|", " ").split() if word.strip("[").startswith("-")}
-    assert options - {"-h"} == shown
+    assert options - {"-h", "--"} == shown
     assert command.usage.isascii()
 
 
@@ -230,3 +231,11 @@ def test_each_command_is_one_line_of_the_table():
     """A name twice would shadow a command."""
     assert len(set(NAMES)) == len(NAMES)
     assert {command.run.__module__.rpartition(".")[0] for command in COMMANDS} == {"toolpulse.cli"}
+
+
+def test_lists_say_how_many_they_leave_out():
+    """A list that was cut reads as the whole where nothing says that it is not."""
+    assert listed(["a", "b"], 2) == "a, b"
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert listed([*"abcd"], 2, "pair") == "a, b and 2 more pairs"
+    assert listed([*"abc"], 2, "pair") == "a, b and 1 more pair"

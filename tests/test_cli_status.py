@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cli_runs import one_line, ran, ran_apart
-from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, newer, refused, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, newer, ran_shut_out, refused, sqlite, told
 
+from toolpulse import Baseline
 from toolpulse.cli._text import without_secrets
 
 ON_A_STORE = (
@@ -115,11 +117,12 @@ def test_where_nothing_is_nothing_is_made(tmp_path, capsys, monkeypatch, argv, f
     """Looking at the wrong place must not leave an empty store there, which would pass for the right one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOOLPULSE_DB")
-    assert "there is no such file" in refused(capsys, 4, sqlite(tmp_path / "no" / "folder"), *argv, *flags)
+    assert "there is no such folder" in refused(capsys, 4, sqlite(tmp_path / "no" / "folder"), *argv, *flags)
     assert "there is no such file" in refused(capsys, 4, "sqlite:///relative.db", *argv, *flags)
     code, out, err = ran(capsys, *argv, *flags)
     assert (code, out) == (4, "")
-    assert ("drift.jsonl: No such file" if argv == ("log",) else ".toolpulse/toolpulse.db") in one_line(err)
+    assert ".toolpulse" in one_line(err)
+    assert ("no drift.jsonl here" in err) == (argv == ("log",))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -225,15 +228,44 @@ def test_secrets_in_messages():
         assert without_secrets(text) == text
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is readable there")
-def test_a_store_that_may_not_be_read(db, tmp_path, capsys):
-    """Somebody else's file."""
-    broken(db)
-    (tmp_path / "toolpulse.db").chmod(0)
+@pytest.mark.skipif(os.name == "nt", reason="people are kept out in another way there")
+@pytest.mark.parametrize("argv", ON_A_STORE, ids=" ".join)
+@pytest.mark.parametrize("shut", ["toolpulse.db", "."])
+def test_a_store_that_may_not_be_read(tmp_path, argv, shut):
+    """Somebody else's file, or one in somebody else's folder, is no fault of this program."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    broken(sqlite(folder))
+    (folder / shut).chmod(0)
     try:
-        assert "toolpulse.db" in refused(capsys, 4, db, "status")
+        code, out, err = ran_shut_out(*argv, "--db", sqlite(folder))
     finally:
-        (tmp_path / "toolpulse.db").chmod(stat.S_IRUSR | stat.S_IWUSR)
+        (folder / shut).chmod(stat.S_IRWXU)
+    assert (code, out) == (4, "")
+    assert "toolpulse.db" in one_line(err)
+    if argv == ("doctor",):
+        assert ("cannot be looked into" in err) == (shut == ".")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="people are kept out in another way there")
+def test_a_folder_that_may_not_be_read_is_no_place_for_import(tmp_path):
+    """The one command that makes a store asks for the file, too."""
+    folder = tmp_path / "theirs"
+    folder.mkdir(0)
+    file = tmp_path / "b.json"
+    Baseline.learn([GOOD]).save(file)
+    code, out, err = ran_shut_out("baseline", "import", "a", file, "--db", sqlite(folder))
+    folder.chmod(stat.S_IRWXU)
+    assert (code, out) == (4, "")
+    assert "toolpulse.db" in one_line(err)
+
+
+def test_times_are_in_the_one_form(db, capsys):
+    """A program compares the times of all commands as they are."""
+    broken(db)
+    (one,) = as_json(capsys, db, "status")["tools"]
+    for name in ("first", "last"):
+        assert re.fullmatch(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z", one[name])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGPIPE there")

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return int(args.act(args))
 
 
-def key_argument(parser: argparse.ArgumentParser) -> None:
+def key_env_argument(parser: argparse.ArgumentParser) -> None:
     """``--key-env``: keyed fingerprints, the key in the environment and never on the command line."""
     parser.add_argument("--key-env", metavar="NAME", help="HMAC with the key in this environment variable")
 

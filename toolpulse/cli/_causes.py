@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.cli._text import plural, safe
+from toolpulse.cli._text import listed, safe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +44,6 @@ def _rows(causes: Sequence[Cause]) -> list[list[str]]:
     for cause in causes:
         places.setdefault((cause.reason, cause.names), []).append(cause.where)
     return [
-        [cell for cell in (reason, ", ".join(names), _places([at for at in found if at])) if cell]
+        [cell for cell in (reason, ", ".join(names), listed([at for at in found if at], _MOST, "pair")) if cell]
         for (reason, names), found in places.items()
     ]
-
-
-def _places(found: Sequence[str]) -> str:
-    more = len(found) - _MOST
-    return ", ".join(found[:_MOST]) + (f" and {plural(more, 'more pair')}" if more > 0 else "")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, NoReturn
+from itertools import takewhile
+from typing import Any, Final, NamedTuple, NoReturn
 
 from toolpulse.cli._exit import CommandError, Exit
 from toolpulse.errors import ConfigurationError
 from toolpulse.paths import glob
 from toolpulse.risk import Risk
+
+DASH: Final = "a name that starts with a dash goes last, after --"
+"""How a name is given that would be taken for an option."""
 
 ALWAYS: Final = (Exit.USAGE, Exit.INTERNAL, Exit.INTERRUPTED)
 
@@ -33,9 +37,24 @@ class Command(NamedTuple):
 class Parser(argparse.ArgumentParser):
     """Wrong use is one line and exit 64."""
 
+    _words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse has it; the words are kept for what is said of them where one is missing."""
+        self._words = tuple(args or ())
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
-        raise CommandError(Exit.USAGE, f"{message} (see {self.prog} --help)")
+        hint = f"; {DASH}" if "are required" in message and self._has_dashed_name() else ""
+        raise CommandError(Exit.USAGE, f"{message}{hint} (see {self.prog} --help)")
+
+    def _has_dashed_name(self) -> bool:
+        """Whether a word that is no option of the command was taken for one."""
+        return any(
+            word.startswith("-") and word.partition("=")[0] not in self._option_string_actions
+            for word in takewhile(lambda word: word != "--", self._words)
+        )
 
 
 def parser(commands: Sequence[Command], version: str) -> Parser:
@@ -76,6 +95,15 @@ def file_name(text: str) -> str:
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"{text!r} is no file name")
     return text
+
+
+def new_file(text: str) -> str:
+    """An argument that names a file to write, which is replaced whole or not at all."""
+    if text == "-":
+        raise argparse.ArgumentTypeError(
+            "it names a file; standard output is none that can be replaced (./- is a file)"
+        )
+    return file_name(text)
 
 
 def one_glob(text: str) -> str:

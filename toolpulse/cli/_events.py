@@ -6,20 +6,29 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from toolpulse.cli._exit import complain
-from toolpulse.cli._store import is_there, opened, url_of
+from toolpulse.cli._store import is_missing, opened, url_of
 from toolpulse.errors import StoreError, StoreUnusable
 from toolpulse.events import DriftEvent
+
+if TYPE_CHECKING:
+    from toolpulse.stores.sql import SqlStore
 
 _PAUSE: Final = 1.0
 """Seconds between two looks at a store."""
 
 _NEWEST: Final = 1000
 """Events looked at again each time: those of a transaction that took long stand before later ones."""
+
+_ALL: Final = -1
+
+_REMEMBERED: Final = 20_000
+"""Ids of events that were told of: more than a store keeps, so that none comes up again where others are forgotten."""
 
 
 def stored(args: argparse.Namespace) -> Iterator[tuple[str, DriftEvent]]:
@@ -35,31 +44,78 @@ def arriving(
 ) -> Iterator[tuple[str, DriftEvent]]:
     """The same, and then each new one, until ``ended()``.
 
-    A store that is not there yet is waited for, and so is one that goes away. Raises StoreError where it cannot be read
-    at first, StoreUnusable where waiting is in vain.
+    A store that is not there yet is waited for, and so is one that goes away; where another database takes its place,
+    that one is followed from its first event on. Raises StoreError where it cannot be read at first, StoreUnusable
+    where waiting is in vain.
     """
-    seen: set[str] | None = None
-    patient = not is_there(url_of(args))
-    told = False
-    with opened(args) as store:
+    watch, failed = _Watch(url_of(args)), None
+    while not ended():
+        with opened(args) as store:
+            try:
+                yield from watch.follow(store, ended, pause, failed)
+                return
+            except StoreUnusable as error:
+                # only whoever opens it anew can tell another database from a damaged one
+                if not watch.read:
+                    raise
+                failed = error
+
+
+class _Watch:
+    """What was told of a store that is followed, and whether it is there."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.read = False
+        """Whether it was read since it was opened."""
+        self._seen: dict[str, None] = {}
+        self._patient = False
+        self._waiting: set[str] = set()
+        """Why it is waited for; each reason is told once until the store can be read."""
+
+    def follow(
+        self, store: SqlStore, ended: Callable[[], bool], pause: float, failed: StoreError | None
+    ) -> Iterator[tuple[str, DriftEvent]]:
+        """The events of a store as they come; it was opened just now, maybe because one before ``failed``."""
+        self.read = False
+        newest = _ALL
         while not ended():
             try:
-                events = store.events(-1 if seen is None else _NEWEST)
+                events = store.events(newest)
             except StoreUnusable:
                 raise
             except StoreError as error:
-                if not patient:
-                    raise
-                if not told:
-                    complain(f"waiting: {error}")
-                told = True
+                self._wait(error)
+                newest = _ALL
             else:
-                patient, told = True, False
-                for event in events:
-                    if seen is None or event.id not in seen:
-                        yield _line(event), event
-                seen = {event.id for event in events}
+                if failed is not None:
+                    complain(f"opened anew: {failed}")
+                    self._seen.clear()
+                self.read, self._patient, failed = True, True, None
+                self._waiting.clear()
+                new = self._new(events)
+                # older ones may be new, too
+                newest = _ALL if newest == len(new) else _NEWEST
+                for event in new:
+                    yield _line(event), event
             time.sleep(pause)
+
+    def _wait(self, error: StoreError) -> None:
+        """Tell why the store is waited for. Raises the error where nobody waits for that to pass."""
+        self._patient = self._patient or is_missing(error, self._url)
+        if not self._patient:
+            raise error
+        if str(error) not in self._waiting:
+            complain(f"waiting: {error}")
+        self._waiting.add(str(error))
+
+    def _new(self, events: list[DriftEvent]) -> list[DriftEvent]:
+        """The events that were not told of yet."""
+        new = [event for event in events if event.id not in self._seen]
+        self._seen.update(dict.fromkeys(event.id for event in new))
+        for name in list(islice(self._seen, max(0, len(self._seen) - _REMEMBERED))):
+            del self._seen[name]
+        return new
 
 
 def _line(event: DriftEvent) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.cli._text import plural
-from toolpulse.errors import ConfigurationError
+from toolpulse.cli._exit import Exit, complain
+from toolpulse.cli._text import listed, plural, with_key
+from toolpulse.errors import ConfigurationError, StoreError, StoreMissing, StoreUnreadable
 from toolpulse.stores import open_store
 from toolpulse.stores._default import PLACE, VARIABLE
 
@@ -43,10 +44,31 @@ def file_of(url: str) -> Path | None:
     return Path(url[len(_SQLITE) :]) if url.lower().startswith(_SQLITE) else None
 
 
-def is_there(url: str) -> bool:
-    """Whether there may be a store: a file that is there, or a server that was named."""
+def may_be_there(url: str) -> bool:
+    """Whether there may be a store at a URL, now or later: it is not the memory of one process."""
+    return not url.lower().startswith("memory:")
+
+
+def is_missing(error: StoreError, url: str) -> bool:
+    """Whether an error says that there is no store, or not even a folder for it."""
     file = file_of(url)
-    return file.exists() if file is not None else not url.startswith("memory:")
+    return isinstance(error, StoreMissing) or (file is not None and lacks_folder(file))
+
+
+def lacks_folder(file: Path) -> bool:
+    """Whether the folder of a file is not there; not where that cannot be seen."""
+    try:
+        file.absolute().parent.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def exists(path: str | Path) -> bool:
+    """Whether something is there; not where the folder may not be read, for which ``Path.exists`` raises."""
+    return os.path.exists(path)  # noqa: PTH110 - see above
 
 
 @contextmanager
@@ -60,7 +82,7 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[SqlStore
     url = url_of(args)
     file = file_of(url)
     # a file that is there is never moved, damaged or not
-    existing = not make or (file is not None and file.exists())
+    existing = not make or (file is not None and exists(file))
     try:
         store = open_store(url, existing=existing)
         if not isinstance(store, SqlStore):
@@ -74,12 +96,27 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[SqlStore
         store.close()
 
 
-def known(store: SqlStore) -> Iterator[tuple[str, str, Snapshot]]:
-    """Every tool and key with what is known of it."""
-    for tool, key in store.tools():
-        snapshot = store.load(tool, key)
-        if snapshot is not None:
-            yield tool, key, snapshot
+class Known:
+    """Every tool and key that is ``wanted``, with what is known of it; what cannot be read is told of and left out."""
+
+    def __init__(self, store: SqlStore, wanted: Callable[[str], bool]) -> None:
+        self._store = store
+        self._wanted = wanted
+        self.code = Exit.OK
+        """What the command ends with; INPUT where something was left out."""
+
+    def __iter__(self) -> Iterator[tuple[str, str, Snapshot]]:
+        for tool, key in self._store.tools():
+            if not self._wanted(tool):
+                continue
+            try:
+                snapshot = self._store.load(tool, key)
+            except StoreUnreadable as error:
+                complain(f"{with_key(tool, key)} was left out: {error}")
+                self.code = Exit.INPUT
+                continue
+            if snapshot is not None:
+                yield tool, key, snapshot
 
 
 def keys_of(store: SqlStore, tool: str) -> list[str]:
@@ -92,12 +129,10 @@ def one_key(store: SqlStore, tool: str, key: str | None) -> str:
     keys = keys_of(store, tool)
     if key is not None:
         if key not in keys:
-            raise ConfigurationError(f"{tool} has no key {key!r}; it has {_listed(keys)}")
+            raise ConfigurationError(f"{tool} has no key {key!r}; it has {listed(list(map(repr, keys)), 8)}")
         return key
     if len(keys) != 1:
-        raise ConfigurationError(f"{tool} has {plural(len(keys), 'key')}, so --key has to name one: {_listed(keys)}")
+        raise ConfigurationError(
+            f"{tool} has {plural(len(keys), 'key')}, so --key has to name one: {listed(list(map(repr, keys)), 8)}"
+        )
     return keys[0]
-
-
-def _listed(keys: list[str]) -> str:
-    return ", ".join(map(repr, keys[:8])) + (" and more" if len(keys) > 8 else "")

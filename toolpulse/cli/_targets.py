@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.cli._text import endings
+from toolpulse.cli._text import endings, listed
 from toolpulse.errors import ConfigurationError
 from toolpulse.paths import format_path, parse_path
 
@@ -48,14 +48,22 @@ def _one(text: str, found: Iterable[str], what: str) -> str:
     if not names:
         raise ConfigurationError(f"{text!r} is not {what}")
     if len(names) > 1:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        raise ConfigurationError(f"{text!r} may be {', '.join(names[:_MOST_NAMED])}{more}; say which")
+        raise ConfigurationError(f"{text!r} may be {listed(names, _MOST_NAMED)}; say which")
     return names[0]
 
 
-def tool_argument(parser: argparse.ArgumentParser) -> None:
-    """``TOOL``, a tool that was watched."""
-    parser.add_argument("tool", metavar="TOOL", help="a tool, by its name or its end where no other has it")
+BY_NAME: Final = "by its name or its end where no other has it"
+"""How a tool is named."""
+
+
+def tool_argument(parser: argparse.ArgumentParser, name: str = "tool", *, optional: bool = False) -> None:
+    """``TOOL``, a tool that was watched; it becomes ``args.tool``, or what ``name`` says."""
+    parser.add_argument(name, metavar="TOOL", nargs="?" if optional else None, help=f"a tool, {BY_NAME}")
+
+
+def glob_argument(parser: argparse.ArgumentParser) -> None:
+    """``--tool``: a glob of names of tools."""
+    parser.add_argument("--tool", metavar="GLOB", help="tools of this name, as in search_*")
 
 
 def key_argument(parser: argparse.ArgumentParser, default: str) -> None:

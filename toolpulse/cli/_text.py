@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -42,6 +42,13 @@ def plural(count: int, word: str) -> str:
     if count == 1:
         return f"1 {word}"
     return f"{count:,} {word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeo" else f"{count:,} {word}s"
+
+
+def listed(names: Sequence[str], most: int, what: str = "") -> str:
+    """``a, b and 3 more``: at most so many names, with commas between; the others are ``3 more pairs`` with a word."""
+    more = len(names) - most
+    others = plural(more, f"more {what}") if what else f"{more:,} more"
+    return ", ".join(names[:most]) + (f" and {others}" if more > 0 else "")
 
 
 def percent(count: int, total: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from toolpulse._settings import check_tool
 from toolpulse.cli import _actions
 from toolpulse.cli._actions import Action, json_argument
-from toolpulse.cli._command import Command, file_name
+from toolpulse.cli._command import Command, file_name, new_file
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json, remark
@@ -19,9 +19,10 @@ from toolpulse.cli.inputs import shown
 from toolpulse.cli.offline import load
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.portable import baseline_of, has_baseline, snapshot_of
-from toolpulse.snapshot import EMPTY, Snapshot
+from toolpulse.snapshot import EMPTY
 
 if TYPE_CHECKING:
+    from toolpulse.baseline import Baseline
     from toolpulse.stores.sql import SqlStore
 
 
@@ -38,14 +39,14 @@ def _export(args: argparse.Namespace) -> int:
         baseline.save(args.output)
     except OSError as error:
         raise ConfigurationError(f"-o {shown(args.output)}: {error.strerror or type(error).__name__}") from None
-    return _tell(args, (tool, key), known, args.output, f"exported to {args.output}")
+    return _tell(args, (tool, key), baseline, args.output, f"exported to {args.output}")
 
 
 def _import(args: argparse.Namespace) -> int:
     baseline = load(args.file)
     key = args.key or ""
     try:
-        after = snapshot_of(baseline)
+        snapshot_of(baseline)
     except InputError as error:
         raise InputError(f"{shown(args.file)}: {error}") from None
     with opened(args, make=True) as store:
@@ -54,11 +55,10 @@ def _import(args: argparse.Namespace) -> int:
             if has_baseline(transaction.now) and not args.replace:
                 name = with_key(tool, key)
                 raise ConfigurationError(f"{name} has a baseline; --replace puts this one in its place")
-            after = snapshot_of(baseline, transaction.now)
-            transaction.save(after)
+            transaction.save(snapshot_of(baseline, transaction.now))
     if baseline.consumers:
         remark(["consumers are a monitor's and not a store's; those of the file were left out"])
-    return _tell(args, (tool, key), after, args.file, f"imported from {args.file}; {FOLLOW}")
+    return _tell(args, (tool, key), baseline, args.file, f"imported from {args.file}; {FOLLOW}")
 
 
 def _tool(store: SqlStore, text: str) -> str:
@@ -73,20 +73,21 @@ def _tool(store: SqlStore, text: str) -> str:
         return text
 
 
-def _tell(args: argparse.Namespace, place: tuple[str, str], known: Snapshot, file: str, said: str) -> int:
+def _tell(args: argparse.Namespace, place: tuple[str, str], baseline: Baseline, file: str, said: str) -> int:
+    """The figures of the file: what is held, or was let go, is in the store only."""
     tool, key = place
     if args.json:
-        figures = {"observations": known.observations, "shapes": len(known.rows)}
+        figures = {"observations": baseline.observations, "shapes": len(baseline.rows)}
         print_json({"schema": 1, "tool": tool, "key": key, **figures, "file": file})
     else:
         from toolpulse.cli._render import Printer
 
-        figured = f"{plural(known.observations, 'response')}, {plural(len(known.rows), 'distinct shape')}"
+        figured = f"{plural(baseline.observations, 'response')}, {plural(len(baseline.rows), 'distinct shape')}"
         Printer(Output()).lines([f"{with_key(tool, key)}: {figured}", f"  {said}"])
     return Exit.OK
 
 
-def _one_key(text: str) -> str:
+def _key(text: str) -> str:
     if text.encode("utf-8", "replace").decode() != text:
         raise argparse.ArgumentTypeError("it must be text")
     return text
@@ -95,7 +96,7 @@ def _one_key(text: str) -> str:
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
     tool_argument(parser)
     key_argument(parser, "the only one there is")
-    parser.add_argument("-o", metavar="FILE", dest="output", type=file_name, required=True,
+    parser.add_argument("-o", metavar="FILE", dest="output", type=new_file, required=True,
                         help="the baseline; replaced whole or not at all")  # fmt: skip
     db_argument(parser)
     json_argument(parser)
@@ -104,7 +105,7 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="the tool; its full name where it was not watched yet")
     parser.add_argument("file", metavar="FILE", type=file_name, help="a baseline that export or learn wrote")
-    parser.add_argument("--key", metavar="KEY", type=_one_key, help="the variant of the call (default: none)")
+    parser.add_argument("--key", metavar="KEY", type=_key, help="the variant of the call (default: none)")
     parser.add_argument("--replace", action="store_true", help="in place of the baseline that is there")
     db_argument(parser)
     json_argument(parser)

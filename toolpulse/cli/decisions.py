@@ -5,24 +5,25 @@ from __future__ import annotations
 import argparse
 import getpass
 import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from toolpulse._track import iso_time
 from toolpulse.cli._actions import json_argument
-from toolpulse.cli._command import Command
+from toolpulse.cli._command import DASH, Command
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
 from toolpulse.cli._store import FOLLOW, db_argument, opened
-from toolpulse.cli._targets import one_path, target_of, words
+from toolpulse.cli._targets import BY_NAME, one_path, target_of, words
 from toolpulse.cli._text import plural, short_names
 from toolpulse.decide import decide, targets
 from toolpulse.incident import DECIDED, Action, Decision
 
 if TYPE_CHECKING:
+    from toolpulse.snapshot import Snapshot
     from toolpulse.stores.base import Store
 
 _THEN: Final[dict[Action, str]] = {
@@ -31,19 +32,29 @@ _THEN: Final[dict[Action, str]] = {
     "ignore": "it is counted and told of no more",
 }
 
+_AFTER_ACCEPT: Final[dict[Action, str]] = {
+    "reject": "it is rejected from now on",
+    "ignore": _THEN["ignore"],
+}
+
+_STAYS: Final = (
+    "what taught while it was accepted stays known, until `toolpulse baseline import --replace` puts another baseline "
+    "in its place or `toolpulse forget` drops it"
+)
+
 
 def _decide(args: argparse.Namespace) -> int:
     action: Action = args.action
     who = _login() if args.who is None else args.who
-    now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     with opened(args) as store:
         target = target_of(store, args.target)
-        places = sorted({(incident.tool, incident.key) for incident in targets(store, target)})
-        before = _held(store, places)
-        taken = decide(store, action, target, args.changes, reason=args.reason, who=who, time=now)
-        after = _held(store, places)
+        places = _places(store, target)
+        before = _known(store, places)
+        taken = decide(store, action, target, args.changes, reason=args.reason, who=who, time=iso_time(time.time()))
+        after = _held(_known(store, places))
         names = short_names(tool for tool, _ in store.tools())
-    teach = sum(count for key, count in before.items() if action == "accept" and key not in after)
+    teach = sum(count for key, count in _held(before).items() if action == "accept" and key not in after)
+    then = _then(action, teach, taught=_was_accepted(before, taken))
     if args.json:
         decisions = msgspec.to_builtins(taken)
         print_json({"schema": 1, "action": action, "target": target, "decisions": decisions, "teach": teach})
@@ -51,24 +62,47 @@ def _decide(args: argparse.Namespace) -> int:
         from toolpulse.cli._render import Printer
         from toolpulse.cli._store_views import decided
 
-        Printer(Output()).lines(decided(taken, DECIDED[action], names, _tail(action, target, taken, teach)))
+        Printer(Output()).lines(decided(taken, DECIDED[action], names, _tail(action, target, taken, then)))
     return Exit.OK
 
 
-def _tail(action: Action, target: str, taken: Sequence[Decision], teach: int) -> str:
+def _tail(action: Action, target: str, taken: Sequence[Decision], then: str) -> str:
     if not taken:
         return f"nothing of {target} was left to {action}: it was decided before, or nothing is open"
-    then = f"{plural(teach, 'held response')} {'teaches' if teach == 1 else 'teach'} now" if teach else _THEN[action]
     return f"{then}; {FOLLOW}"
 
 
-def _held(store: Store, places: Sequence[tuple[str, str]]) -> dict[object, int]:
+def _then(action: Action, teach: int, *, taught: bool) -> str:
+    if teach:
+        return f"{plural(teach, 'held response')} {'teaches' if teach == 1 else 'teach'} now"
+    return f"{_AFTER_ACCEPT[action]}; {_STAYS}" if taught and action in _AFTER_ACCEPT else _THEN[action]
+
+
+def _places(store: Store, target: str) -> list[tuple[str, str]]:
+    """The tools and keys that a target speaks of, those of which no incident can be read included."""
+    named = {(tool, key) for tool, key in store.tools() if tool == target}
+    return sorted(named | {(incident.tool, incident.key) for incident in targets(store, target)})
+
+
+def _known(store: Store, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Snapshot]:
+    """What is known of some tools and keys. Raises StoreUnreadable where that of one cannot be read."""
+    found = {place: store.load(*place) for place in places}
+    return {place: now for place, now in found.items() if now is not None}
+
+
+def _held(known: Mapping[tuple[str, str], Snapshot]) -> dict[object, int]:
     """What is held of some tools and keys: how many responses, by place and shape."""
-    found: dict[object, int] = {}
-    for place in places:
-        now = store.load(*place)
-        found |= {(place, key): held.row.count for key, held in now.held.items()} if now else {}
-    return found
+    return {(place, key): held.row.count for place, now in known.items() for key, held in now.held.items()}
+
+
+def _was_accepted(before: Mapping[tuple[str, str], Snapshot], taken: Sequence[Decision]) -> bool:
+    """Whether any of the changes that were decided about was accepted at some time before."""
+    changes = {(decision.incident, change) for decision in taken for change in decision.changes}
+    return any(
+        decision.action == "accept" and any((decision.incident, change) in changes for change in decision.changes)
+        for now in before.values()
+        for decision in now.decisions.values()
+    )
 
 
 def _login() -> str:
@@ -83,8 +117,8 @@ def _arguments(action: Action) -> Callable[[argparse.ArgumentParser], None]:
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("target", metavar="INCIDENT|TOOL",
                             help="an incident, by its id or the first 4 or more digits of it; or all that stand of a "
-                            "tool, by its name or its end where no other has it")  # fmt: skip
-        parser.add_argument("changes", metavar="CHANGE", nargs="*", type=one_path,
+                            f"tool, {BY_NAME}; {DASH}")  # fmt: skip
+        parser.add_argument("changes", metavar="CHANGE", nargs="*", type=one_path, default=(),
                             help="paths of an incident's changes (default: all of them)")  # fmt: skip
         parser.add_argument("--reason", metavar="TEXT", type=words, required=True, help="why; kept with the decision")
         parser.add_argument("--who", metavar="NAME", type=words, help="who decides (default: the login name)")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolpulse.cli._actions import json_argument
+from toolpulse.cli._advice import kept_aside, unreadable
 from toolpulse.cli._command import Command
 from toolpulse.cli._exit import CommandError, Exit
 from toolpulse.cli._output import Output
@@ -17,8 +18,8 @@ from toolpulse.cli._rulings import print_json
 from toolpulse.cli._store import db_argument, file_of, opened, url_of
 from toolpulse.cli._text import plural
 from toolpulse.cli.log import moment
-from toolpulse.errors import StoreError, StoreUnusable
-from toolpulse.incident import ACTIVE, Incident
+from toolpulse.errors import StoreError
+from toolpulse.incident import ACTIVE
 from toolpulse.risk import Risk, worst
 from toolpulse.stores._events import Outbox
 
@@ -50,7 +51,7 @@ class Checkup(NamedTuple):
     """Bytes."""
     tools: int
     incidents: int
-    """Open ones."""
+    """Open ones that can be read."""
     risk: Risk | None
     """The worst of theirs."""
     outbox: Outbox
@@ -68,8 +69,7 @@ class Checkup(NamedTuple):
 def _examine(store: SqlStore, file: Path | None) -> Checkup:
     engine = store.describe()
     faults = store.check()
-    incidents = _unless_unreadable(store)
-    active = [incident.risk for incident in incidents if incident.status in ACTIVE]
+    active = [incident.risk for incident in store.incidents() if incident.status in ACTIVE]
     waits = store.outbox()
     problems = [*_broken(faults, file), *_late(waits), *(_of_file(file) if file else ())]
     return Checkup(
@@ -84,13 +84,6 @@ def _examine(store: SqlStore, file: Path | None) -> Checkup:
         waits,
         tuple(problems),
     )
-
-
-def _unless_unreadable(store: SqlStore) -> list[Incident]:
-    try:
-        return store.incidents()
-    except StoreUnusable:  # check() says which
-        return []
 
 
 def _broken(faults: list[str], file: Path | None) -> list[Problem]:
@@ -115,7 +108,7 @@ def _late(waits: Outbox) -> list[Problem]:
 def _of_file(file: Path) -> list[Problem]:
     found = [
         Problem(f"{kept} was damaged and kept aside", "salvage it with `sqlite3 FILE .recover`, or remove it")
-        for kept in _kept_aside(file)
+        for kept in kept_aside(file)
     ]
     if not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK)):
         found.append(Problem(f"{file} cannot be written by this user", "give file and folder to who watches"))
@@ -125,23 +118,13 @@ def _of_file(file: Path) -> list[Problem]:
     return found
 
 
-def _kept_aside(file: Path) -> list[Path]:
-    """Damaged files that were moved aside, oldest first; not what belongs to them."""
-    start = f"{file.name}.damaged-"
-    try:
-        beside = list(file.absolute().parent.iterdir())
-    except OSError:
-        return []
-    return sorted(path for path in beside if path.name.startswith(start) and not path.name.endswith(("-wal", "-shm")))
-
-
 def _doctor(args: argparse.Namespace) -> int:
     file = file_of(url_of(args))
     try:
         with opened(args) as store:
             found = _examine(store, file)
     except StoreError as error:
-        raise CommandError(Exit.INPUT, "; ".join([str(error), *_unreadable(error, file)])) from None
+        raise CommandError(Exit.INPUT, "; ".join([str(error), *unreadable(error, url_of(args))])) from None
     code = Exit.DIFFERENT if found.problems else Exit.OK
     if args.json:
         print_json({"schema": 1, "code": code, "store": found.plain()})
@@ -151,18 +134,6 @@ def _doctor(args: argparse.Namespace) -> int:
 
         Printer(Output()).lines(checkup(found))
     return code
-
-
-def _unreadable(error: StoreError, file: Path | None) -> list[str]:
-    """What to do where a store cannot be read."""
-    if file is None:
-        return []
-    kept = [f"{path} was damaged and kept aside" for path in _kept_aside(file)]
-    if not file.exists():
-        return [*kept, "it is made at the first call of a watched tool; --db names another"]
-    if isinstance(error, StoreUnusable) and "schema" not in str(error):
-        return [*kept, "stop what writes to it and move it aside; `sqlite3 FILE .recover` salvages what is left"]
-    return kept
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

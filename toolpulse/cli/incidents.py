@@ -12,8 +12,8 @@ import msgspec
 from toolpulse.cli._command import Command, risks
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
-from toolpulse.cli._store import db_argument, known, opened
-from toolpulse.cli._targets import tool_of
+from toolpulse.cli._store import Known, db_argument, opened
+from toolpulse.cli._targets import glob_argument, tool_argument, tool_of
 from toolpulse.cli._text import is_named, safe_json
 from toolpulse.cli.log import History, Line, moment, since
 from toolpulse.events import DriftEvent, drift_event
@@ -74,11 +74,9 @@ def _when(text: str) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
 
 
-def _wanted(incident: Incident, args: argparse.Namespace, tool: str | None) -> bool:
+def _wanted(incident: Incident, args: argparse.Namespace) -> bool:
     return (
         (args.all or incident.status in ACTIVE)
-        and (tool is None or incident.tool == tool)
-        and is_named(incident.tool, args.tool)
         and (args.risk is None or incident.risk in args.risk)
         and (args.since is None or _when(incident.last_time) >= args.since)
     )
@@ -88,9 +86,11 @@ def _run(args: argparse.Namespace) -> int:
     history, found = History(), []
     with opened(args) as store:
         tool = None if args.name is None else tool_of(store, args.name)
-        for name, _, now in known(store):
+        for name, _ in store.tools():
             history.meet(name)
-            wanted = (incident for incident in now.incidents.values() if _wanted(incident, args, tool))
+        known = Known(store, lambda name: tool in (None, name) and is_named(name, args.tool))
+        for _, _, now in known:
+            wanted = (incident for incident in now.incidents.values() if _wanted(incident, args))
             found += [_found(incident, now) for incident in wanted]
     found.sort(key=lambda one: (one.incident.first_time, one.incident.opened, one.incident.id))
     out = Output()
@@ -104,13 +104,13 @@ def _run(args: argparse.Namespace) -> int:
             history.add(Line("", one.event, _when(one.incident.first_time)))
         none = "no incidents" if args.all else "no open incidents"
         Printer(out).lines(drift_log(history, ids=True) if found else [none])
-    return Exit.OK
+    return known.code
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="TOOL", nargs="?", help="a tool, by its name or its end where no other has it")
+    tool_argument(parser, "name", optional=True)
     parser.add_argument("--all", action="store_true", help="those that were resolved, decided or only noted, too")
-    parser.add_argument("--tool", metavar="GLOB", help="tools of this name, as in search_*")
+    glob_argument(parser)
     parser.add_argument("--risk", metavar="RISKS", type=risks,
                         help="incidents at one of these risks, as in high,availability")  # fmt: skip
     parser.add_argument("--since", metavar="WHEN", type=since, help="seen in the last 30m, 24h, 7d, or since a time")
@@ -123,7 +123,7 @@ INCIDENTS: Final = Command(
     "show what is broken, and what was decided about it",
     "[TOOL] [--all] [--tool GLOB] [--risk RISKS] [--since WHEN] [--db URL] [--json]",
     "Shows the open incidents of a store with their ids: each with its changes, how many calls showed it\n"
-    "and their share since it began.",
+    "and their share since it began. A tool that cannot be read is left out, told of, and ends it with 4.",
     "toolpulse incidents --risk high --since 24h",
     (Exit.OK, Exit.INPUT),
     _arguments,

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from toolpulse.canonical import JSONError
 from toolpulse.cli._command import Command, risks
 from toolpulse.cli._events import arriving, stored
-from toolpulse.cli._exit import Exit, complain
+from toolpulse.cli._exit import CommandError, Exit, complain
 from toolpulse.cli._lines import follow, lines
 from toolpulse.cli._output import Output
-from toolpulse.cli._store import db_argument, is_there, url_of
+from toolpulse.cli._store import db_argument, exists, file_of, is_missing, may_be_there, url_of
+from toolpulse.cli._targets import glob_argument
 from toolpulse.cli._text import is_named, safe_json, short_names
 from toolpulse.cli.inputs import STDIN, shown
-from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.errors import ConfigurationError, InputError, StoreError
 from toolpulse.events import DriftEvent, decode
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 DEFAULT: Final = "drift.jsonl"
 """The log that is read where none is named."""
@@ -55,10 +59,10 @@ class History:
         """Take one more line; the entry it leads to. One that is not ``shown`` only adds to what is known."""
         event = line.event
         key = (event.tool, event.key, event.incident or event.id)
-        since = self._seen[key] = min(self._seen.get(key, line.time), line.time)
+        began = self._seen[key] = min(self._seen.get(key, line.time), line.time)
         self.meet(event.tool)
         self.consumers.update(event.risks)
-        entry = Entry(event, since)
+        entry = Entry(event, began)
         self._entries.pop(key, None)
         if shown:
             self._entries[key] = entry
@@ -93,8 +97,8 @@ def since(text: str, now: datetime | None = None) -> datetime:
 
 def moment(text: str) -> datetime:
     """A time as ISO 8601 has it, in UTC. Raises ValueError or OverflowError for what is none."""
-    moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    found = datetime.fromisoformat(text)
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
 def parsed(file: str, number: int, raw: bytes) -> Line:
@@ -152,13 +156,21 @@ def _source(args: argparse.Namespace) -> str | None:
         return None
     if args.file is not None:
         return str(args.file)
-    return None if not Path(DEFAULT).exists() and is_there(url_of(args)) else DEFAULT
+    return DEFAULT if exists(DEFAULT) or not may_be_there(url_of(args)) else None
 
 
 def _read(args: argparse.Namespace) -> Iterator[Line]:
-    if args.file is None:
-        return (_told(text, event) for text, event in stored(args))
-    return (parsed(args.file, number, raw) for number, raw in lines(args.file))
+    if args.file is not None:
+        yield from (parsed(args.file, number, raw) for number, raw in lines(args.file))
+        return
+    try:
+        yield from (_told(text, event) for text, event in stored(args))
+    except StoreError as error:
+        url = url_of(args)
+        if args.db is not None or not is_missing(error, url):
+            raise
+        looked = f"there is no {DEFAULT} here, and no store at {file_of(url) or url}"
+        raise CommandError(Exit.INPUT, f"{looked} ({error})") from None
 
 
 def _told(text: str, event: DriftEvent) -> Line:
@@ -190,7 +202,7 @@ def _follow(args: argparse.Namespace, out: Output) -> int:
 
     if args.file == STDIN:
         raise ConfigurationError("--follow: standard input cannot be followed")
-    if args.file is not None and not Path(args.file).exists():
+    if args.file is not None and not exists(args.file):
         complain(f"waiting for {shown(args.file)}")
     printer, found = Printer(out), History()
     try:
@@ -209,19 +221,26 @@ def _follow(args: argparse.Namespace, out: Output) -> int:
 
 def _followed(args: argparse.Namespace, out: Output) -> Iterator[Line]:
     if args.file is None:
-        yield from (_told(text, event) for text, event in arriving(args, lambda: out.gone))
-        return
-    for number, raw in follow(args.file, lambda: out.gone):
+        yield from _well(_told, arriving(args, lambda: out.gone))
+    else:
+        yield from _well(partial(parsed, args.file), follow(args.file, lambda: out.gone))
+
+
+def _well(read: Callable[[A, B], Line], found: Iterable[tuple[A, B]]) -> Iterator[Line]:
+    """The lines that can be read; of each other one it is told that it cannot."""
+    for one, other in found:
         try:
-            yield parsed(args.file, number, raw)
+            line = read(one, other)
         except InputError as error:
             complain(str(error))
+        else:
+            yield line
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="drift.jsonl", nargs="?",
                         help=f"the log; - reads stdin (default: {DEFAULT} if it is there, else the store)")  # fmt: skip
-    parser.add_argument("--tool", metavar="GLOB", help="tools of this name, as in search_*")
+    glob_argument(parser)
     parser.add_argument(
         "--risk", metavar="RISKS", type=risks, help="events at one of these risks, as in high,availability"
     )

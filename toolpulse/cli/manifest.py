@@ -12,7 +12,7 @@ from toolpulse.canonical import canonical_utf8
 from toolpulse.cli import _actions
 from toolpulse.cli._actions import Action, json_argument
 from toolpulse.cli._causes import report
-from toolpulse.cli._command import Command, file_name
+from toolpulse.cli._command import Command, file_name, new_file
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
@@ -108,7 +108,7 @@ def _build_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", type=file_name, required=True,
                         help="JSON or TOML: model_requested, model_params, tool_timeout_s, tools, prompts, lockfile, "
                         "and if wanted extra, variables, python, model_returned")  # fmt: skip
-    parser.add_argument("-o", metavar="FILE", dest="output", type=file_name, help="write the manifest to a file")
+    parser.add_argument("-o", metavar="FILE", dest="output", type=new_file, help="write the manifest to a file")
     json_argument(parser)
 
 

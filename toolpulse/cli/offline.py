@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from toolpulse.baseline import Baseline
-from toolpulse.cli._command import Command, file_name, one_glob, risks
+from toolpulse.cli._command import Command, file_name, new_file, one_glob, risks
 from toolpulse.cli._examine import Report, coverage, examine
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
@@ -163,7 +163,7 @@ def _learn_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         metavar="FILE",
         dest="output",
-        type=file_name,
+        type=new_file,
         required=True,
         help="the baseline; replaced whole or not at all",
     )

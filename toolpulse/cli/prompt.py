@@ -7,7 +7,7 @@ import os
 from typing import Final
 
 from toolpulse.cli import _actions
-from toolpulse.cli._actions import Action, json_argument, key_argument
+from toolpulse.cli._actions import Action, json_argument, key_env_argument
 from toolpulse.cli._command import Command
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
@@ -92,7 +92,7 @@ def _fingerprint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--length", metavar="N", type=_length, default=LENGTH, help=f"hex digits (default {LENGTH})")
     parser.add_argument("--full", action="store_true", help="all 64 digits, for look-ups")
     _partial_argument(parser)
-    key_argument(parser)
+    key_env_argument(parser)
     json_argument(parser)
 
 
@@ -116,7 +116,7 @@ def _ledger_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the ledger's folder (default prompts.ledger)")  # fmt: skip
     parser.add_argument("--label", metavar="LABEL", help="the version as people call it")
     _partial_argument(parser)
-    key_argument(parser)
+    key_env_argument(parser)
     json_argument(parser)
 
 

@@ -7,12 +7,14 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from toolpulse._track import iso_time
 from toolpulse.cli._actions import json_argument
 from toolpulse.cli._command import Command
 from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
-from toolpulse.cli._store import db_argument, known, opened
+from toolpulse.cli._store import Known, db_argument, opened
+from toolpulse.cli._targets import glob_argument
 from toolpulse.cli._text import is_named, short_names
 from toolpulse.diff import WARM
 from toolpulse.incident import ACTIVE
@@ -49,9 +51,9 @@ class ToolStatus(NamedTuple):
     last: datetime
 
     def plain(self) -> dict[str, Any]:
-        """The same as plain data; times as ISO 8601 in UTC."""
-        shown = {"first": self.first.isoformat("T", "seconds"), "last": self.last.isoformat("T", "seconds")}
-        return {**self._asdict(), **shown}
+        """The same as plain data; times as ISO 8601 in UTC, to the millisecond."""
+        times = {"first": iso_time(self.first.timestamp()), "last": iso_time(self.last.timestamp())}
+        return {**self._asdict(), **times}
 
 
 def _status(tool: str, key: str, now: Snapshot, traffic: int, seen: tuple[float, float]) -> ToolStatus:
@@ -72,13 +74,12 @@ def _status(tool: str, key: str, now: Snapshot, traffic: int, seen: tuple[float,
     )
 
 
-def _rows(store: SqlStore, pattern: str | None) -> list[ToolStatus]:
+def _rows(store: SqlStore, known: Known) -> list[ToolStatus]:
     since = int(time.time()) // _HOUR - 23
     seen = store.times()
     return [
         _status(tool, key, now, sum(store.traffic(tool, key, since).values()), seen.get((tool, key), (0.0, 0.0)))
-        for tool, key, now in known(store)
-        if is_named(tool, pattern)
+        for tool, key, now in known
     ]
 
 
@@ -89,7 +90,8 @@ def _total(rows: list[ToolStatus]) -> dict[str, int]:
 
 def _run(args: argparse.Namespace) -> int:
     with opened(args) as store:
-        rows = _rows(store, args.tool)
+        known = Known(store, lambda tool: is_named(tool, args.tool))
+        rows = _rows(store, known)
         names = short_names(tool for tool, _ in store.tools())
     total = _total(rows)
     if args.json:
@@ -99,11 +101,11 @@ def _run(args: argparse.Namespace) -> int:
         from toolpulse.cli._store_views import status_table
 
         Printer(Output()).lines(status_table(rows, total, names))
-    return Exit.OK
+    return known.code
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tool", metavar="GLOB", help="tools of this name, as in search_*")
+    glob_argument(parser)
     db_argument(parser)
     json_argument(parser)
 
@@ -113,7 +115,7 @@ STATUS: Final = Command(
     "show how each watched tool is doing",
     "[--tool GLOB] [--db URL] [--json]",
     "Shows what a store knows of each tool: its calls, the distinct shapes of its responses, whether it is\n"
-    "still learning, and its open incidents.",
+    "still learning, and its open incidents. A tool that cannot be read is left out, told of, and ends it with 4.",
     "toolpulse status",
     (Exit.OK, Exit.INPUT),
     _arguments,

@@ -142,24 +142,33 @@ class SqliteEngine:
     def _uri(self) -> str:
         """The file as SQLite takes it; read only where this user may look at it and no more, and nobody writes."""
         uri = f"file:{quote(os.fsencode(self.path))}"
-        may_write = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
-        if not self.existing or may_write or not os.access(self.path, os.R_OK):
+        if not self.existing:
             return uri
+        if os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK):
+            return f"{uri}?mode=rw"
         return f"{uri}?mode=ro" if any(map(os.path.exists, _beside(self.path))) else f"{uri}?mode=ro&immutable=1"
 
     def _make_room(self) -> None:
         # os.path does not raise where a folder may not be looked into; SQLite then says that it cannot open the file
         folder, there = self.path.parent, os.path.exists(self.path)  # noqa: PTH110
-        if self.existing and not there and os.access(folder, os.X_OK):
+        if there:
+            return
+        homeless = not os.path.exists(folder)  # noqa: PTH110
+        if self.existing and homeless:
+            raise StoreMissing(f"{folder}: there is no such folder")
+        if self.existing and os.access(folder, os.X_OK):
             raise StoreMissing(f"{self.shown}: there is no such file")
-        if folder.name == HOME and not os.path.exists(folder):  # noqa: PTH110
-            try:
-                folder.mkdir(0o700, exist_ok=True)
-                (folder / ".gitignore").write_text("*\n", "ascii")
-            except OSError as error:
-                raise self._refused(f"{folder}: {error.strerror or type(error).__name__}") from None
-        elif not there and not os.path.exists(folder):  # noqa: PTH110
+        if homeless and folder.name == HOME:
+            self._make_home(folder)
+        elif homeless:
             raise StoreError(f"{folder}: there is no such folder")
+
+    def _make_home(self, folder: Path) -> None:
+        try:
+            folder.mkdir(0o700, exist_ok=True)
+            (folder / ".gitignore").write_text("*\n", "ascii")
+        except OSError as error:
+            raise self._refused(f"{folder}: {error.strerror or type(error).__name__}") from None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
