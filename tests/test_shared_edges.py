@@ -364,3 +364,40 @@ def test_a_store_that_was_never_reached_does_not_keep_a_break_from_being_told(mo
         assert [(event.status, event.id) for event in monitor.events] == told
         assert store.load("t", "").observations == 22
         assert {event.id for event in store.events()} == {name for _, name in told}
+
+
+def test_a_break_is_told_of_while_a_store_hangs(monkeypatch):
+    """A server that is frozen raises nothing; calls must be judged all the same, and counted once when it is back."""
+    monkeypatch.setattr("toolpulse._engine._HANGS", 0.05)
+    entered, go = threading.Event(), threading.Event()
+    go.set()
+
+    class Frozen(MemoryStore):
+        def transaction(self, tool, key, writer=""):
+            entered.set()
+            go.wait()
+            return super().transaction(tool, key, writer)
+
+    store, sink = Frozen(), Busy()
+    sink.go.set()
+    told = []
+    sink.emit = lambda event: told.append((event.status, event.id))
+    with Monitor(store, sinks=[sink], flush_interval=0.001) as monitor:
+        feed(monitor, (GOOD, 20))
+        assert monitor.flush()
+        go.clear()
+        entered.clear()
+        feed(monitor, (GOOD, 1))
+        assert entered.wait(10)
+        deadline = time.monotonic() + 20
+        while len(told) < 2 and time.monotonic() < deadline:
+            feed(monitor, ({**GOOD, "price": "x"}, 1))
+            time.sleep(0.02)
+        assert [status for status, _ in told] == ["learned", "open"]
+        assert monitor.health().store == "retrying"
+        go.set()
+        assert monitor.flush()
+        assert len(told) == 2
+        assert store.load("t", "").observations == monitor.health().tools["t"].calls
+        assert {event.id for event in store.events()} == {name for _, name in told}
+        assert monitor.health().store == "ok"

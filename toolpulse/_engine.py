@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from toolpulse._guard import Guard
@@ -42,6 +43,9 @@ _LOAD_PATIENCE: Final = 0.5
 
 _LAST_PAUSE: Final = 0.4
 """Seconds between two attempts to save as the process ends."""
+
+_HANGS: Final = 10.0
+"""Seconds after which a store that was asked and did not answer is judged without."""
 
 _LONG_GONE: Final = 6
 """Attempts, half a minute in all, after which what this process saw has to do for what the store knows."""
@@ -81,17 +85,27 @@ class Engine:
         self._pause = Pause()
         self._writer = secrets.token_hex(8)
         self._decided = -1
+        self._asked = 0.0
+        """When the store was asked what it has not answered yet; 0 for nothing."""
+        self._aside = 0.0
         self._tidied: float | None = None
 
     @property
     def store_state(self) -> str:
-        """``ok``, ``retrying`` since the store failed, or ``memory`` where it cannot be used."""
-        return "retrying" if self._pause.failures else "memory" if self._fallen else "ok"
+        """``ok``, ``retrying`` since the store failed or hangs, or ``memory`` where it cannot be used."""
+        return "retrying" if self._pause.failures or self._hangs else "memory" if self._fallen else "ok"
+
+    @property
+    def _hangs(self) -> bool:
+        asked = self._asked
+        return asked > 0 and time.monotonic() - asked > _HANGS
 
     def wake(self, track: Track, *, hurry: bool = False) -> None:
         """There is something to judge of a track: by the worker soon, else now."""
         if self.worker is not None:
             self.worker.wake(hurry=hurry)
+            if self._asked and self._hangs:
+                self._judge_aside()
             return
         self.work(tracks=[track])
         self.send(time.monotonic())
@@ -194,6 +208,7 @@ class Engine:
         if self._reachable and self._storing.take(timeout):
             try:
                 failures = self._pause.failures
+                self._asked = time.monotonic()
                 self._heed()
                 for track in tracks:
                     if track.due and not track.apart and self._reachable:
@@ -202,6 +217,7 @@ class Engine:
                 if self._pause.failures == failures:
                     self._pause.worked()
             finally:
+                self._asked = 0.0
                 self._storing.give()
         for track in tracks:
             if track.unasked and self._is_alone(track):
@@ -249,6 +265,7 @@ class Engine:
         live = track.live
         events: list[DriftEvent] = []
         after: Snapshot | None = None
+        self._asked = time.monotonic()
         try:
             with self._store.transaction(live.tool, live.key, self._writer) as transaction:
                 if not self._judging.take(PATIENCE):
@@ -290,6 +307,18 @@ class Engine:
         else:
             self.worker.wake(hurry=True)
             self.worker.flush(_LOAD_PATIENCE)
+
+    def _judge_aside(self) -> None:
+        """Judge in memory, in a thread of its own, while the worker waits for a store that hangs; once a second."""
+        if time.monotonic() - self._aside > 1:
+            self._aside = time.monotonic()
+            with suppress(RuntimeError):  # the interpreter is ending
+                threading.Thread(target=self._judge_loaded, name="toolpulse aside", daemon=True).start()
+
+    def _judge_loaded(self) -> None:
+        for track in self.tracks.copy().values():
+            if track.loaded and track.unasked:
+                self._judge(track, PATIENCE)
 
     def _judge(self, track: Track, timeout: float) -> None:
         """Judge beside the store, in memory."""
