@@ -17,18 +17,6 @@ from toolpulse.taught import MOST_SHAPES
 TOOL = "app.search_docs"
 
 
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 def exported(capsys, url, file, tool=TOOL, *flags) -> bytes:
     """What a tool has learned, as the bytes of its file."""
     told(capsys, url, "baseline", "export", tool, "-o", file, *flags)

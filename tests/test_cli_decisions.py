@@ -8,23 +8,11 @@ import sys
 
 import pytest
 from cli_runs import program, ran
-from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, refused, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, refused, told
 
 from toolpulse import Monitor
 from toolpulse.canonical import digest
 from toolpulse.stores import open_store
-
-
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 def known(url, tool="app.search_docs", key=""):

@@ -15,18 +15,6 @@ from toolpulse.errors import StoreError
 from toolpulse.stores import _causes, _schema
 
 
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 def problems(capsys, url):
     """What the doctor finds, in both forms; each comes with what to do."""
     code, out, err = ran(capsys, "doctor", "--db", url)

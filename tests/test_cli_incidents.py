@@ -5,22 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cli_runs import one_line, ran
-from cli_stores import BAD, GOOD, HOSTILE, broken, change, fill, refused, spoil, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, broken, change, fill, refused, spoil, told
 
 from toolpulse import Consumer
 from toolpulse.cli._render import clock
-
-
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 def listed(capsys, url, *argv) -> list[dict]:

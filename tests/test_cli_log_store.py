@@ -18,18 +18,6 @@ from toolpulse.sinks.jsonl import JsonlSink
 from toolpulse.stores import _schema
 
 
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 def test_a_store_reads_as_its_log_does(any_db, tmp_path, capsys):
     """Whoever has no drift.jsonl at hand misses nothing: the same events, the same words."""
     from toolpulse import Monitor

@@ -29,18 +29,6 @@ ON_A_STORE = (
 """Every command that reads a store, as one may call it."""
 
 
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 def test_the_figures_of_a_tool(any_db, capsys):
     """What somebody asks first: is it watched, how much, is anything broken."""
     broken(any_db, fail=2)
