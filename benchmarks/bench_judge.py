@@ -6,16 +6,14 @@ is new.
 
 from __future__ import annotations
 
-import gc
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import options, table
+from benchmarks.timing import once, options, table
 from toolpulse import Baseline, shape_of
 from toolpulse.baseline import Row
 from toolpulse.judge import judge
@@ -47,22 +45,22 @@ def judging(shapes: int, paths: int, rounds: int) -> float:
     profile = fold((row.shape, row.sightings, row.encoding, row.cuts) for row in rows_of(shapes, paths))
     unseen = [shape_of(record(paths, gone=index % paths, new=f"new_{index}")).shape for index in range(rounds)]
     assert judge(profile, unseen[0]).changes
-    return statistics.median(_seconds(lambda shape=shape: judge(profile, shape)) for shape in unseen) * 1e6
+    return statistics.median(once(lambda shape=shape: judge(profile, shape)) for shape in unseen) * 1e6
 
 
 def folding_and_saving(shapes: int, paths: int, rounds: int) -> list[tuple[str, float, Any]]:
     """Milliseconds to fold, save and load; loading finds no shape of it in memory, as in a new process."""
     rows = rows_of(shapes, paths)
-    folded = [_seconds(lambda: fold((r.shape, r.sightings, r.encoding, r.cuts) for r in rows)) for _ in range(rounds)]
+    folded = [once(lambda: fold((r.shape, r.sightings, r.encoding, r.cuts) for r in rows)) for _ in range(rounds)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "baseline.json")
         baseline = Baseline(rows)
-        saved = [_seconds(partial(baseline.save, path)) for _ in range(rounds)]
+        saved = [once(partial(baseline.save, path)) for _ in range(rounds)]
         size = path.stat().st_size
         rows.clear()
         baseline = None  # or loading would find its shapes in memory
-        loaded = [_seconds(lambda: Baseline.load(path)) for _ in range(rounds)]
-        profiled = [_seconds(lambda: Baseline.load(path).profile) for _ in range(rounds)]
+        loaded = [once(lambda: Baseline.load(path)) for _ in range(rounds)]
+        profiled = [once(lambda: Baseline.load(path).profile) for _ in range(rounds)]
     steps = (
         ("fold", folded, ""),
         ("save", saved, size),
@@ -96,15 +94,6 @@ def record(paths: int, gone: int = -1, new: str | None = None) -> dict[str, Any]
 def _word(number: int) -> str:
     """A number in letters: digits would make the keys look like data."""
     return "".join("abcdefghij"[int(digit)] for digit in str(number))
-
-
-def _seconds(step: Callable[[], object]) -> float:
-    gc.collect()
-    start = time.perf_counter()
-    result = step()
-    seconds = time.perf_counter() - start
-    del result
-    return seconds
 
 
 if __name__ == "__main__":

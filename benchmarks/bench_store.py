@@ -22,7 +22,7 @@ import msgspec
 
 from benchmarks.bench_judge import rows_of
 from benchmarks.payloads import payloads
-from benchmarks.timing import options, table, verdict
+from benchmarks.timing import once, options, table, verdict
 from toolpulse import Monitor, shape_of
 from toolpulse.baseline import Row
 from toolpulse.consumer import DEFAULT
@@ -194,7 +194,7 @@ def flushing(url: str, rounds: int) -> tuple[float, float]:
                 for tool in range(tools):
                     for number in range(20):
                         monitor.observe(f"tool {tools} {tool}", _tool(number))
-                times.append(_seconds(monitor.flush) / tools)
+                times.append(once(monitor.flush) / tools)
             found.append(statistics.median(times[2:]) * 1e3)
     return found[0], found[1]
 
@@ -242,24 +242,24 @@ def _seen(now: Snapshot, row: Row) -> Snapshot:
 def loading(url: str, shapes: int, paths: int) -> tuple[float, ...]:
     """Milliseconds to save a baseline, to load and fold it as a new process does, and to follow what others wrote."""
     store = open_store(url)
-    saved = _seconds(partial(_save, store, _snapshot(shapes, paths)))
+    saved = once(partial(_save, store, _snapshot(shapes, paths)))
     store.close()
     gc.collect()  # or loading would find its shapes in memory
     store, other = open_store(url), open_store(url)
     store.tools()
-    loaded = _seconds(lambda: store.load("t", ""))
+    loaded = once(lambda: store.load("t", ""))
     live = Live("t", "", Walker(), (DEFAULT,))
     known = store.load("t", "")
     assert known is not None
-    folded = _seconds(lambda: live.follow(known))
+    folded = once(lambda: live.follow(known))
     assert len(live.rows) == shapes
-    nothing = statistics.median(_seconds(partial(_follow, store, live)) for _ in range(5))
+    nothing = statistics.median(once(partial(_follow, store, live)) for _ in range(5))
     row = next(iter(known.rows.values()))
     times = []
     for _ in range(5):
         with other.transaction("t", "", "w") as transaction:
             transaction.save(_seen(transaction.now, row), (), transaction.saved + 1)
-        times.append(_seconds(partial(_follow, store, live)))
+        times.append(once(partial(_follow, store, live)))
     assert live.observations == known.observations + 5
     return tuple(seconds * 1e3 for seconds in (saved, loaded, folded, nothing, statistics.median(times)))
 
@@ -294,15 +294,6 @@ def keeping(url: str, shapes: int, paths: int, held: bool) -> float:
     size = store.size()
     store.close()
     return float(size - empty) / 1024 / tools
-
-
-def _seconds(step: Callable[[], object]) -> float:
-    gc.collect()
-    start = time.perf_counter()
-    result = step()
-    seconds = time.perf_counter() - start
-    del result
-    return seconds
 
 
 if __name__ == "__main__":

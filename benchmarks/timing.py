@@ -27,6 +27,16 @@ class Timed(NamedTuple):
     """To the last side of the same round."""
 
 
+def once(step: Callable[[], object]) -> float:
+    """Seconds that one step took; what it gives is let go after that."""
+    gc.collect()
+    start = time.perf_counter()
+    result = step()
+    seconds = time.perf_counter() - start
+    del result
+    return seconds
+
+
 def compare(make: Callable[[int], Sequence[Sequence[Any]]], sides: Sequence[Side], rounds: int, calls: int) -> Timed:
     """Time ``sides`` in turns. ``make(calls)`` gives each side its arguments, before a round and outside its time.
 
