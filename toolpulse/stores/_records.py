@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from toolpulse import events
+from toolpulse._profiles import sparse
 from toolpulse._shapes import Shape, shape_from_normal
 from toolpulse.baseline import Row, RowKey
 from toolpulse.canonical import ascii_json, digest, load_strict
@@ -180,24 +181,10 @@ def read_state(text: str) -> State:
 
 def profile_text(profile: Profile) -> str:
     """A profile; what counts nothing is left out, which is most of it."""
-    return ascii_json(_without_nothing(profile.plain())).decode("ascii")
+    parts = {name: part for name, part in sparse(profile).items() if part}
+    return ascii_json(parts).decode("ascii")
 
 
 def read_profile(text: str) -> Profile:
     """The profile of a text."""
     return Profile.from_plain(load_strict(text))
-
-
-_NOTHING: Final[tuple[object, ...]] = ((0, 0, 0), 0, None, {}, [])
-
-
-def _without_nothing(plain: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for name, value in plain.items():
-        if name == "fields":
-            value = {field: _without_nothing(place) for field, place in value.items()}  # noqa: PLW2901 - the same, smaller
-        elif isinstance(value, dict) and name in {"root", "items", "values"}:
-            value = _without_nothing(value)  # noqa: PLW2901 - as above
-        if value not in _NOTHING or (name in {"items", "values"} and value is not None):
-            kept[name] = value
-    return kept

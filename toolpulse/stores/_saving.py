@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from toolpulse.baseline import Row, RowKey
 from toolpulse.incident import Decision, Incident
-from toolpulse.snapshot import Held, Snapshot
+from toolpulse.snapshot import Held, Snapshot, row_of
 from toolpulse.stores import _records as records
 from toolpulse.stores._database import Database
 from toolpulse.stores._known import Known
@@ -101,7 +101,7 @@ class Save:
     ) -> None:
         gone = [key for key in before if key not in after]
         changed = [key for key, now in after.items() if before.get(key) is not now]
-        again = [key for key in changed if key in before and _restarted(_row(before[key]), _row(after[key]))]
+        again = [key for key in changed if key in before and _restarted(row_of(before[key]), row_of(after[key]))]
         self._drop_rows([before[key] for key in (*gone, *again)], [self.ids.pop(key) for key in (*gone, *again)])
         new = [key for key in changed if key not in self.ids]
         old = [key for key in changed if key in self.ids]
@@ -110,7 +110,7 @@ class Save:
         self.db.many(PUT_ROW, [put(key, after[key]) for key in new])
 
     def _drop_rows(self, rows: list[Row | Held], ids: list[str]) -> None:
-        for row in map(_row, rows):
+        for row in map(row_of, rows):
             self.gains[_hour_shape(row)] -= row.count
         self.db.many("DELETE FROM toolpulse_rows WHERE tool_id = ? AND id = ?", [(self.tool, name) for name in ids])
         self._gone += len(ids)
@@ -118,7 +118,7 @@ class Save:
     def _counts(self, keys: list[Any], before: Mapping[Any, Any], after: Mapping[Any, Any]) -> list[Sequence[object]]:
         rows: list[Sequence[object]] = []
         for key in keys:
-            old, new = _row(before[key]), _row(after[key])
+            old, new = row_of(before[key]), row_of(after[key])
             self.gains[_hour_shape(new)] += new.count - old.count
             seen = (new.count - old.count, new.first, new.first, new.last, new.last)
             rows.append((*seen, self.flush, self.tool, self.ids[key]))
@@ -197,10 +197,6 @@ class Save:
             gone = [(self.tool, shape) for shape in sorted(lost - set(map(_hour_shape, rows)))]
             self.db.many(FOLD_HOURS, gone)
             self.db.many("DELETE FROM toolpulse_hours WHERE tool_id = ? AND shape = ?", gone)
-
-
-def _row(found: Row | Held) -> Row:
-    return found.row if isinstance(found, Held) else found
 
 
 def _restarted(before: Row, after: Row) -> bool:
