@@ -163,7 +163,11 @@ def test_what_cannot_be_read(tmp_path, capsys, flags):
     assert "--db names another" in refused(capsys, 4, sqlite(tmp_path), "doctor", *flags)
     assert f"make the folder {tmp_path / 'no'}" in refused(capsys, 4, sqlite(tmp_path / "no"), "doctor", *flags)
     (tmp_path / "text.db").write_text("notes of mine " * 500)
-    assert "move it aside" in refused(capsys, 4, sqlite(tmp_path, "text.db"), "doctor", *flags)
+    line = refused(capsys, 4, sqlite(tmp_path, "text.db"), "doctor", *flags)
+    assert line.endswith("text.db is no SQLite database; it was left as it is; --db names another")
+    broken(sqlite(tmp_path, "cut.db"))
+    (tmp_path / "cut.db").write_bytes((tmp_path / "cut.db").read_bytes()[:8192])
+    assert "move it aside" in refused(capsys, 4, sqlite(tmp_path, "cut.db"), "doctor", *flags)
     broken(sqlite(tmp_path))
     newer(sqlite(tmp_path))
     line = refused(capsys, 4, sqlite(tmp_path), "doctor", *flags)
@@ -179,10 +183,13 @@ def server_advice(capsys, url) -> str:
 
 def test_a_server_that_cannot_be_used(postgres, postgres_url, capsys, tmp_path):
     """Whoever sets it up for the first time reads what to do next, and not only what failed."""
+    database = postgres_url.split("@/")[1].split("?")[0]
     assert "tables are made" in server_advice(capsys, postgres_url)
     assert "CREATE in the schema" in server_advice(capsys, postgres_url)
     assert "PGPASSWORD" in server_advice(capsys, postgres.url("postgres", "wr0ng"))
     assert "CREATE DATABASE" in server_advice(capsys, postgres.url("nothing"))
+    postgres.execute(database, "CREATE TABLE toolpulse_meta (id integer, note text)")
+    assert server_advice(capsys, postgres_url) == "nothing was changed; --db names another"
     assert "start the server" in server_advice(capsys, f"postgresql://me@/db?host={tmp_path}")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -22,15 +22,32 @@ def read(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{os.fspath(path)!r}: not a file name") from None
 
 
+def private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file, for ``open(opener=...)``; where that makes it, only this user may read and write it."""
+    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, where they are not there, for this user alone."""
+    try:
+        path.mkdir(0o700, exist_ok=True)
+    except FileNotFoundError:
+        if path.parent == path:
+            raise
+        make_folder(path.parent)
+        path.mkdir(0o700, exist_ok=True)
+
+
 def replace(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file beside its place, let it reach the disk, and move it there: readers see the old one or the new one.
 
-    Raises OSError where the folder does not take it; what was there before is then untouched.
+    A new file is for this user alone, one that was there keeps its mode. Raises OSError where the folder does not take
+    it; what was there before is then untouched.
     """
     target = Path(path)
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
-        with draft.open("xb") as file:
+        with open(draft, "xb", opener=private) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

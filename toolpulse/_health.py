@@ -39,8 +39,8 @@ class Health(msgspec.Struct, frozen=True):
     swallowed_by: dict[str, int]
     """The same by place and type."""
     store: str
-    """``ok``; ``retrying`` since it failed; ``memory`` where it cannot be used, and what is learned ends with the
-    process."""
+    """``ok``; ``retrying`` since it failed; ``memory`` where it cannot be used (it is not ours, damaged, deleted, or of
+    a later version), and what is learned ends with the process."""
     waiting: int
     """Observations that the store does not have yet."""
     sinks: dict[str, str]

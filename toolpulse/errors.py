@@ -10,6 +10,7 @@ ToolPulseError
   StoreError                              a store refused or lost its backend
     StoreMissing                          there is none, and none is to be made
     StoreUnusable                         and trying again is in vain
+      StoreForeign                        what is there is not ours, and was left as it is
       StoreUnreadable                     for one tool; the others are well
   DriftError                              raised to the caller on ``on_drift="raise"``
 """
@@ -70,9 +71,13 @@ class StoreMissing(StoreError):  # noqa: N818 - named for what is wrong with the
 
 
 class StoreUnusable(StoreError):  # noqa: N818 - as above
-    """Trying again is in vain: the file is damaged or no database, or a newer version of this program wrote it."""
+    """Trying again is in vain: the store is damaged, was deleted while in use, or a newer version wrote it."""
 
     outcome = "; what is learned stays in memory until this process ends"
+
+
+class StoreForeign(StoreUnusable):
+    """What is there is not ours: another program's database or tables, or no database at all. It is left as it is."""
 
 
 class StoreUnreadable(StoreUnusable):

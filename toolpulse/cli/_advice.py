@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from toolpulse.cli._store import exists, file_of, is_missing, lacks_folder
-from toolpulse.errors import StoreError, StoreMissing, StoreUnusable
+from toolpulse.errors import StoreError, StoreForeign, StoreMissing, StoreUnusable
 from toolpulse.stores._sqlite import HOME
 
 _MADE: Final = "it is made at the first call of a watched tool; --db names another"
@@ -27,7 +27,7 @@ SERVER: Final = {
     "a password is needed": _USER,
     "the server does not take this user from here": "let it in by pg_hba.conf, or ask from where it is let in",
     "the database does not exist": "make it with CREATE DATABASE, or correct its name in the URL",
-    "the database or the user does not exist": "make it with CREATE DATABASE or CREATE ROLE, or correct the URL",
+    "the user does not exist": "make it with CREATE ROLE, or correct its name in the URL",
     "the user may not do that": "GRANT it SELECT, INSERT, UPDATE and DELETE on the tables toolpulse_*, and once, for "
     "whoever makes them, CREATE on the schema",
 }
@@ -36,6 +36,8 @@ SERVER: Final = {
 
 def unreadable(error: StoreError, url: str) -> list[str]:
     """What to do where the store at a URL cannot be read, a sentence each; nothing where the error says it all."""
+    if isinstance(error, StoreForeign):
+        return ["--db names another"]
     file = file_of(url)
     if file is None:
         return [_NO_TABLES] if isinstance(error, StoreMissing) else _of_server(str(error))

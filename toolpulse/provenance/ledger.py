@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from toolpulse._files import make_folder
 from toolpulse.canonical import digest, digest_of, same_digest
 from toolpulse.diff import Change
 from toolpulse.documents import compare, kind
@@ -177,7 +178,7 @@ class Ledger:
         return entry
 
     def _write(self, entry: _Entry) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         plain: dict[str, Any] = msgspec.to_builtins(entry)
         files.save(self._path(entry.name), plain, kind=KIND, schema=SCHEMA)
 

@@ -6,10 +6,10 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
+from toolpulse._files import private
 from toolpulse.canonical import plain
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
@@ -22,6 +22,7 @@ class TraceWriter:
     """A trace on its way to a file, JSON lines; a context manager. Each line is written at once and whole.
 
     By default an existing file is refused with FileExistsError: traces are evidence. ``mode="w"`` replaces it.
+    A new file is for this user alone.
     ``sampled`` says on the first line that not every call is written, so that nobody compares by this trace.
     Any thread may write.
     """
@@ -33,7 +34,8 @@ class TraceWriter:
             raise ConfigurationError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
         self.manifest_id: Final = manifest.manifest_id
         self._lock = threading.Lock()
-        self._file: IO[bytes] = Path(path).open(f"{mode}b", buffering=0)  # noqa: SIM115 - closed by close
+        # closed by close; a Path has no opener
+        self._file: IO[bytes] = open(path, f"{mode}b", buffering=0, opener=private)  # noqa: SIM115
         head: dict[str, Any] = {"span_type": "run_manifest", **manifest.to_json()}
         self._put(head | ({"sampled": True} if sampled else {}))
 

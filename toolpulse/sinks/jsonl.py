@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolpulse import _files
 from toolpulse.events import DriftEvent, encode
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ class JsonlSink:
 
     A line is written under a lock on the file. Where a write fails half way (a full disk), what was written of it is
     cut off again, so that a reader meets whole lines only; a line that another process left torn is ended first. The
-    file is made, with its directory, at the first event. Raises OSError from ``emit``; the monitor counts it, and the
-    event comes again.
+    file is made, with its folder, at the first event, for this user alone. Raises OSError from ``emit``; the monitor
+    counts it, and the event comes again.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "drift.jsonl") -> None:
@@ -35,8 +36,8 @@ class JsonlSink:
     def emit(self, event: DriftEvent) -> None:
         """Append the event."""
         line = encode(event) + b"\n"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        _files.make_folder(self.path.parent)
+        handle = _files.private(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             with _locked(handle):
                 _append(handle, line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import weakref
 from typing import TYPE_CHECKING, Final
@@ -16,14 +17,18 @@ OURS: Final = "toolpulse-"
 connections: Final[weakref.WeakSet[psycopg.Connection[object]]] = weakref.WeakSet()
 """Those of our pools."""
 
+NO_DATABASE: Final = "the database does not exist"
+NO_TABLE: Final = "a table is missing"
+NO_RIGHTS: Final = "the user may not do that"
+
 _CAUSES: Final = {
     "08": "the connection was lost",
     "28": "password authentication failed, or the user may not connect",
-    "3D": "the database does not exist",
+    "3D": NO_DATABASE,
     "25006": "the server is read-only",
     "40": "another transaction was in the way",
-    "42501": "the user may not do that",
-    "42P01": "a table is missing",
+    "42501": NO_RIGHTS,
+    "42P01": NO_TABLE,
     "53100": "the disk is full",
     "53300": "the server has too many connections",
     "53": "the server is out of resources",
@@ -37,6 +42,7 @@ _CAUSES: Final = {
 
 _SAID: Final = {
     "password authentication failed": _CAUSES["28"],
+    "not permitted to log in": _CAUSES["28"],
     "no password supplied": "a password is needed",
     "no pg_hba.conf entry": "the server does not take this user from here",
     "too many clients": _CAUSES["53300"],
@@ -47,9 +53,11 @@ _SAID: Final = {
     "could not translate host name": "the host is not known",
     "failed to resolve host": "the host is not known",
     "timeout": "timed out",
-    "does not exist": "the database or the user does not exist",
+    "does not exist": "the user does not exist",
 }
 """By what a driver says of a connection that failed, which has no SQLSTATE. Its text may quote what was given."""
+
+_SAYS_NO_DATABASE: Final = re.compile(r'FATAL: +database "[^\n]*" does not exist')
 
 
 def cause(error: psycopg.Error) -> str:
@@ -61,6 +69,9 @@ def cause(error: psycopg.Error) -> str:
     if state:
         return f"the server refused the statement ({state})"
     text = str(error)
+    # one address of a host may refuse while the server answers at another
+    if _SAYS_NO_DATABASE.search(text):
+        return NO_DATABASE
     return next((what for said, what in _SAID.items() if said in text), "the connection failed or was lost")
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from toolpulse.errors import StoreError
+
 
 class Database(Protocol):
     """Statements within a transaction. Values stand for ``?`` and are never part of a statement."""
@@ -27,6 +29,8 @@ class Engine(Protocol):
     """The type of a column that numbers its rows."""
     existing: bool
     """Whether nothing is made where nothing is."""
+    used: bool
+    """Whether its tables were there before: what is not there any more then was deleted."""
     opened: int
     """How often it was opened. What was read before may be of another history: of a copy put back, or a replica."""
     skip_locked: str
@@ -39,7 +43,10 @@ class Engine(Protocol):
         """Begin a transaction that reads: it sees one state throughout, and waits for nobody."""
 
     def has_tables(self, db: Database) -> bool:
-        """Whether the tables are there."""
+        """Whether our tables are there. Raises StoreForeign where it is not ours to make them."""
+
+    def lost(self) -> StoreError:
+        """What is raised where our tables were there, and are not found any more."""
 
     def version(self, db: Database) -> str:
         """The engine's version."""

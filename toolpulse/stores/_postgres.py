@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from toolpulse.canonical import digest
-from toolpulse.errors import ConfigurationError, StoreError
+from toolpulse.errors import ConfigurationError, StoreError, StoreUnusable
 from toolpulse.stores import _schema, _url
-from toolpulse.stores._causes import cause, is_lost
+from toolpulse.stores._causes import NO_DATABASE, NO_RIGHTS, NO_TABLE, cause, is_lost
 from toolpulse.stores._database import Database
 from toolpulse.stores._pool import WAIT, Pool, drivers
 
@@ -22,6 +22,11 @@ _SETTINGS: Final = f"""SELECT set_config('lock_timeout', '{WAIT}s', true),
     set_config('statement_timeout', '{4 * WAIT}s', true),
     set_config('idle_in_transaction_session_timeout', '{12 * WAIT}s', true)"""
 """Of one transaction: a process that was frozen in one must not keep the others waiting for ever."""
+
+# through pg_class: to_regclass alone may answer from what this connection looked up before it waited for a lock
+_COLUMNS: Final = """SELECT attname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+    WHERE pg_class.oid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"""
+"""The columns of a table or view."""
 
 _OURS: Final = 0x7001
 """The class of our advisory locks."""
@@ -66,9 +71,12 @@ class PostgresEngine:
             raise ConfigurationError("store: the postgresql URL cannot be read") from None
         self.shown = _url.shown(settings)
         self.existing = existing
+        self.used = False
         self.opened = 0
         self._pool = Pool(url)
         self._prepared = False
+        self._tables: list[int] = []
+        """Our tables, by the numbers that the server gives each table once."""
         self._lock = threading.RLock()
 
     @contextmanager
@@ -99,7 +107,14 @@ class PostgresEngine:
         with self._lock:
             if not self._prepared:
                 _schema.prepare(self)
-                self._prepared = True
+                if not self.used:
+                    self._remember()
+                self._prepared = self.used = True
+
+    def _remember(self) -> None:
+        with self.reading() as db:
+            found = [row for table in _schema.TABLES for row in db.execute("SELECT to_regclass(?)::oid", (table,))]
+        self._tables = [number for (number,) in found if number]
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -108,12 +123,33 @@ class PostgresEngine:
             yield
         except pools.PoolTimeout:
             self._drop()
-            raise StoreError(f"{self.shown}: {self._why(driver)}") from None
+            raise self._failure(self._why(driver)) from None
         except driver.Error as error:
             if is_lost(error):
                 self._drop()
             self._prepared = False
-            raise StoreError(f"{self.shown}: {cause(error)}") from None
+            raise self._failure(cause(error)) from None
+
+    def _failure(self, why: str) -> StoreError:
+        """What is raised: a server that is away comes back, a database or tables that were dropped do not."""
+        if self.used and not self.existing and why == NO_DATABASE:
+            return StoreUnusable(f"{self.shown}: the database was dropped; a new process begins anew once there is one")
+        if self.used and not self.existing and why == NO_TABLE:
+            return self.lost()
+        return StoreError(f"{self.shown}: {why}")
+
+    def lost(self) -> StoreError:
+        """They were dropped; or this user lost the right to look into their schema, and may get it back."""
+        driver, pools = drivers()
+        try:
+            with self._pool.connection() as connection:
+                found = connection.execute("SELECT count(*) FROM pg_class WHERE oid = ANY(%s)", (self._tables,))
+                left = found.fetchall()[0][0]
+        except (driver.Error, pools.PoolTimeout):
+            return StoreError(f"{self.shown}: {NO_TABLE}")
+        if left < len(self._tables):
+            return _schema.dropped(self.shown)
+        return StoreError(f"{self.shown}: {NO_RIGHTS}")
 
     def _why(self, driver: Any) -> str:
         """Why the pool gave no connection."""
@@ -124,9 +160,9 @@ class PostgresEngine:
         return "timed out"
 
     def has_tables(self, db: Database) -> bool:
-        """Whether the tables are there, in the schema that the user writes to."""
-        # through pg_class: to_regclass alone may answer from what this connection looked up before it waited for a lock
-        return bool(db.execute("SELECT 1 FROM pg_class WHERE oid = to_regclass('toolpulse_meta')"))
+        """Whether our tables are there, where the user looks for them. Raises StoreForeign for those of others."""
+        found = {table: {str(name) for (name,) in db.execute(_COLUMNS, (table,))} for table in _schema.TABLES}
+        return _schema.are_there({table: names for table, names in found.items() if names}, self.shown)
 
     def version(self, db: Database) -> str:
         """The server's version."""

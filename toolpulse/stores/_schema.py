@@ -8,9 +8,12 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.errors import StoreMissing, StoreUnusable
+from toolpulse.errors import StoreForeign, StoreMissing, StoreUnusable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
     from toolpulse.stores._database import Database, Engine
 
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
@@ -56,18 +59,46 @@ TABLES: Final = tuple(
     f"toolpulse_{name}" for name in "meta tools merged rows incidents decisions events writers hours".split()
 )
 
+NAMES: Final = frozenset({*TABLES, "toolpulse_events_of_tool", "toolpulse_events_waiting"})
+"""Of the tables and their indexes."""
+
 OF_A_TOOL: Final = tuple(table for table in TABLES if table not in {"toolpulse_meta", "toolpulse_tools"})
 """The tables whose rows belong to a tool and key."""
+
+
+def are_there(columns: Mapping[str, AbstractSet[str]], where: str) -> bool:
+    """Whether our tables are in a database, by the columns of those that have their names.
+
+    Raises StoreForeign where somebody else made tables of these names.
+    """
+    if not columns:
+        return False
+    if not {"name", "value"} <= columns.get("toolpulse_meta", frozenset()):
+        raise _foreign(where, min(columns))
+    return True
+
+
+def _foreign(where: str, table: str) -> StoreForeign:
+    return StoreForeign(f"{where}: a table {table} is there that ToolPulse did not make; nothing was changed")
+
+
+def dropped(where: str) -> StoreUnusable:
+    """What is raised where the tables were there, and are not any more."""
+    return StoreUnusable(f"{where}: its tables were dropped; a new process makes new ones")
 
 
 def facts(db: Database, where: str) -> dict[str, int]:
     """What the tables say of themselves: ``schema``, their version; ``identity``, by which they are told from others.
 
     ``decided`` grows with each change that nobody observed, ``forgotten`` with each tool that is forgotten; ``tidied``
-    is when they were tidied last, in seconds since 1970. Raises StoreUnusable where a newer program made them.
+    is when they were tidied last, in seconds since 1970. Raises StoreUnusable where a newer program made them,
+    StoreForeign where another one did.
     """
-    found = {str(name): int(value) for name, value in db.execute("SELECT name, value FROM toolpulse_meta")}
-    version = found.setdefault("schema", 0)
+    try:
+        found = {str(name): int(value) for name, value in db.execute("SELECT name, value FROM toolpulse_meta")}
+        version, _ = found["schema"], found["identity"]
+    except (KeyError, TypeError, ValueError):
+        raise _foreign(where, "toolpulse_meta") from None
     if version > SCHEMA:
         raise StoreUnusable(
             f"{where} has schema {version}, which a newer ToolPulse made; this one reads up to {SCHEMA}: upgrade it"
@@ -78,7 +109,8 @@ def facts(db: Database, where: str) -> dict[str, int]:
 def prepare(engine: Engine) -> None:
     """Make the tables, or bring them up to this version, in one transaction; a newer one is left as it is.
 
-    Raises StoreUnusable for a newer one, StoreMissing where there are none and none are to be made.
+    Raises StoreUnusable for a newer one, and where they were there and are not any more; StoreForeign for another
+    program's; StoreMissing where there are none and none are to be made.
     """
     with engine.reading() as db:
         there = engine.has_tables(db)
@@ -86,6 +118,8 @@ def prepare(engine: Engine) -> None:
             return
     if engine.existing and not there:
         raise StoreMissing(f"{engine.shown}: there is no store of ToolPulse in it")
+    if engine.used and not there:
+        raise engine.lost()
     with engine.transaction("schema") as db:
         version = facts(db, engine.shown)["schema"] if engine.has_tables(db) else 0
         for statements in MIGRATIONS[version:]:

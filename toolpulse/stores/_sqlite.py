@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import threading
 import time
@@ -11,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
-from toolpulse.errors import StoreError, StoreMissing, StoreUnusable
+from toolpulse.errors import StoreError, StoreForeign, StoreMissing, StoreUnusable
 from toolpulse.stores import _forks, _schema
+from toolpulse.stores import _sqlite_file as on_disk
 from toolpulse.stores._database import Database
 
 BUSY_TIMEOUT: Final = 5.0
@@ -24,9 +23,6 @@ WRITING: Final = "BEGIN IMMEDIATE"
 
 OLDEST: Final = (3, 35, 0)
 """The first SQLite that has RETURNING."""
-
-SUFFIXES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
-"""Names of files that may be moved where they turn out to be no database; another is somebody's text."""
 
 HOME: Final = ".toolpulse"
 """The folder that is made where it is not there, and that git does not look into."""
@@ -53,7 +49,7 @@ class _Database:
 
 
 class SqliteEngine:
-    """A database file.
+    """A database file. One that is not ours is StoreForeign, and left as it is.
 
     With ``existing`` it is neither made where it is not there nor moved where it is damaged. With ``optional`` a file
     that cannot be opened or written is StoreUnusable: nobody asked for that one.
@@ -69,6 +65,7 @@ class SqliteEngine:
         self.path = Path(path).absolute()
         self.shown = str(self.path)
         self.existing = existing
+        self.used = False
         self._refused: type[StoreError] = StoreUnusable if optional else StoreError
         self._file: tuple[int, int] | None = None
         self._prepared = False
@@ -106,15 +103,24 @@ class SqliteEngine:
             if not self._prepared:
                 _schema.prepare(self)
                 if not self.existing:
+                    self._sign()
                     self._use_wal()
-                self._prepared = True
+                self._prepared = self.used = True
                 # it was there to be written, so what stands in the way now may go away
                 self._refused = StoreError
 
     def _drop_if_replaced(self) -> None:
         """Somebody may have deleted the file, or put another one in its place."""
-        if self._connection is not None and self._file != _identity(self.path):
+        if self._connection is not None and self._file != on_disk.identity(self.path):
             self._drop()
+
+    def _sign(self) -> None:
+        """Have the header say whose file it is, so that it is known even where the rest of it is damaged."""
+        with self.reading() as db:
+            if not on_disk.lacks_signature(db.execute):
+                return
+        with self.transaction() as db:
+            db.execute(f"PRAGMA application_id = {on_disk.APPLICATION}")
 
     def _use_wal(self) -> None:
         """Only once the tables are known to be ours: it changes the file."""
@@ -130,38 +136,48 @@ class SqliteEngine:
             if sqlite3.sqlite_version_info < OLDEST:
                 oldest = ".".join(map(str, OLDEST))
                 raise StoreUnusable(f"SQLite {sqlite3.sqlite_version} is too old; {oldest} is the oldest that serves")
-            self._make_room()
+            place = self._place()
             self._connection = sqlite3.connect(
-                self._uri(), uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+                self._uri(place), uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
             )
-            self._file = _identity(self.path)
+            self._file = on_disk.identity(self.path)
             self.opened += 1
             self._connection.execute("PRAGMA synchronous = NORMAL")
         return self._connection
 
-    def _uri(self) -> str:
-        """The file as SQLite takes it; read only where this user may look at it and no more, and nobody writes."""
-        uri = f"file:{quote(os.fsencode(self.path))}"
-        if not self.existing:
-            return uri
-        if os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK):
-            return f"{uri}?mode=rw"
-        return f"{uri}?mode=ro" if any(map(os.path.exists, _beside(self.path))) else f"{uri}?mode=ro&immutable=1"
+    def _place(self) -> Path:
+        """Where the file is, links followed: one that is ours, made now where there is none."""
+        place = Path(os.path.realpath(self.path))
+        gone = on_disk.is_gone(place)
+        if gone:
+            self._make_room(place)
+        try:
+            if gone:
+                on_disk.make(place)
+            on_disk.refuse_others(place, self.shown)
+        except OSError as error:
+            raise self._refused(f"{self.shown}: {error.strerror or type(error).__name__}") from None
+        return place
 
-    def _make_room(self) -> None:
-        # os.path does not raise where a folder may not be looked into; SQLite then says that it cannot open the file
-        folder, there = self.path.parent, os.path.exists(self.path)  # noqa: PTH110
-        if there:
-            return
-        homeless = not os.path.exists(folder)  # noqa: PTH110
-        if self.existing and homeless:
-            raise StoreMissing(f"{folder}: there is no such folder")
-        if self.existing and os.access(folder, os.X_OK):
-            raise StoreMissing(f"{self.shown}: there is no such file")
-        if homeless and folder.name == HOME:
-            self._make_home(folder)
-        elif homeless:
-            raise StoreError(f"{folder}: there is no such folder")
+    def _uri(self, place: Path) -> str:
+        """The file as SQLite takes it; read only where this user may look at it and no more, and nobody writes."""
+        if not self.existing or (os.access(place, os.W_OK) and os.access(place.parent, os.W_OK)):
+            return on_disk.uri(place, "?mode=rw")
+        waits = any(map(os.path.exists, on_disk.beside(place)))
+        return on_disk.uri(place, "?mode=ro" if waits else "?mode=ro&immutable=1")
+
+    def _make_room(self, place: Path) -> None:
+        """Make the folder of a file that is not there, if it is ours to make."""
+        homeless = on_disk.is_gone(place.parent)
+        if self.existing:
+            where = f"{place.parent}: there is no such folder" if homeless else f"{self.shown}: there is no such file"
+            raise StoreMissing(where)
+        if self.used:
+            raise StoreUnusable(f"{self.shown} was deleted; a new process makes a new one")
+        if homeless and place.parent.name != HOME:
+            raise StoreError(f"{place.parent}: there is no such folder")
+        if homeless:
+            self._make_home(place.parent)
 
     def _make_home(self, folder: Path) -> None:
         try:
@@ -175,12 +191,13 @@ class SqliteEngine:
         try:
             yield
         except sqlite3.Error as error:
-            # an extended code holds the primary one in its last byte
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = on_disk.code_of(error)
             if code in _DAMAGED:
                 raise self._damaged(code) from None
             if code not in _OTHERS_TURN:
                 self._drop()
+            if self.used and not self.existing and "no such table: toolpulse_" in str(error):
+                raise self.lost() from None
             raise (self._refused if code in _NO_WAY_IN else StoreError)(f"{self.shown}: {error}") from None
 
     def _damaged(self, code: int) -> StoreUnusable:
@@ -191,16 +208,18 @@ class SqliteEngine:
 
     def _kept_aside(self, code: int) -> StoreUnusable:
         what = "is damaged" if code == sqlite3.SQLITE_CORRUPT else "is no SQLite database"
-        if self.existing or (code == sqlite3.SQLITE_NOTADB and self.path.suffix not in SUFFIXES):
-            return StoreUnusable(f"{self.shown} {what}; it was left as it is")
-        if self._file is None or self._file != _identity(self.path):
+        place = Path(os.path.realpath(self.path))
+        if self.existing or not on_disk.is_signed(place):
+            kind = StoreForeign if code == sqlite3.SQLITE_NOTADB else StoreUnusable
+            return kind(f"{self.shown} {what}{on_disk.UNTOUCHED}")
+        if self._file is None or self._file != on_disk.identity(place):
             return StoreUnusable(f"{self.shown} {what}; by now another file is in its place")
-        aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        aside = place.with_name(f"{place.name}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
         try:
             # a copy, as closing the connection writes into the file what waits beside it
-            _copy(self.path, aside)
+            on_disk.copy(place, aside)
             self._drop()
-            _remove(self.path)
+            on_disk.remove(place)
         except OSError as error:
             return StoreUnusable(f"{self.shown} {what}, and cannot be moved: {error.strerror}")
         return StoreUnusable(
@@ -216,8 +235,12 @@ class SqliteEngine:
                 connection.close()
 
     def has_tables(self, db: Database) -> bool:
-        """Whether the tables are there."""
-        return bool(db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'toolpulse_meta'"))
+        """Whether our tables are there. Raises StoreForeign where others are, and none of ours."""
+        return on_disk.has_tables(db.execute, self.shown)
+
+    def lost(self) -> StoreError:
+        """Somebody dropped them: whoever may write to the file sees all of it."""
+        return _schema.dropped(self.shown)
 
     def version(self, db: Database) -> str:
         """SQLite's version."""
@@ -225,7 +248,8 @@ class SqliteEngine:
 
     def size(self, db: Database) -> int:
         """Bytes of the file and of what waits beside it."""
-        return sum(path.stat().st_size for path in (self.path, *_beside(self.path)) if path.exists())
+        place = Path(os.path.realpath(self.path))
+        return sum(path.stat().st_size for path in (place, *on_disk.beside(place)) if path.exists())
 
     def faults(self, db: Database) -> list[str]:
         """What SQLite finds wrong with the file; at most 100 lines."""
@@ -286,35 +310,6 @@ def _undo(connection: sqlite3.Connection) -> None:
     # a full disk, for one, has ended the transaction already
     if connection.in_transaction:
         connection.execute("ROLLBACK")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _beside(path: Path) -> tuple[Path, Path]:
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
-
-
-def _copy(path: Path, aside: Path) -> None:
-    """Copy a database and what belongs to it: all of it, or nothing."""
-    try:
-        for old, new in zip((path, *_beside(path)), (aside, *_beside(aside)), strict=True):
-            if old.exists():
-                shutil.copy2(old, new)
-    except OSError:
-        _remove(aside)
-        raise
-
-
-def _remove(path: Path) -> None:
-    """Remove a database and what belongs to it."""
-    for part in (path, *_beside(path)):
-        part.unlink(missing_ok=True)
 
 
 _parents: list[sqlite3.Connection] = []
