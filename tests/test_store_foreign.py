@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sqlite3
@@ -303,19 +304,33 @@ def test_a_link_leads_to_the_file(path, tmp_path):
     assert [found.name for found in (tmp_path / "volume").iterdir()] == ["real.db"]
 
 
+MANIFEST = {
+    "schema": 1, "model_requested": "m", "model_returned": "m-1", "model_params": {}, "tool_timeout_s": 30,
+    "tool_schemas": "a" * 64, "prompts": "b" * 64, "lockfile": "c" * 64, "python": "3.11.7",
+}  # fmt: skip
+
+MADE = [
+    "./t.db", "./t.db-wal", "./t.db-shm", "./logs/agent/drift.jsonl", "./baseline.json", "./trace.jsonl",
+    "./releases/prompts/answer.json", "./.toolpulse/toolpulse.db",
+]  # fmt: skip
+
 WRITING = """
-import os, sys
+import json, os, sys
 os.umask(int(sys.argv[1], 8))
 import toolpulse
 from toolpulse.sinks.jsonl import JsonlSink
 monitor = toolpulse.Monitor("sqlite:///t.db", sinks=[JsonlSink("logs/agent/drift.jsonl")], background=False)
 for _ in range(12):
     monitor.observe("t", {"id": 1})
-toolpulse.Monitor(sinks=[], background=False).observe("t", {"id": 1})
+with toolpulse.Monitor(sinks=[], background=False) as other:
+    other.observe("t", {"id": 1})
 toolpulse.Baseline.learn([{"id": 1}]).save("baseline.json")
 toolpulse.Baseline.learn([{"id": 1}, {"id": 2}]).save("baseline.json")
-from toolpulse.stores import files
-files.save("pin.json", {}, kind="pin")
+from toolpulse.provenance.ledger import Ledger
+from toolpulse.provenance.manifest import manifest_of
+from toolpulse.provenance.writer import TraceWriter
+Ledger("releases/prompts").record("answer", {"system": "s"}, partial=True)
+TraceWriter("trace.jsonl", manifest_of(json.loads(sys.argv[2]))).close()
 import stat
 for folder, _, names in os.walk("."):
     for name in names:
@@ -329,7 +344,7 @@ for folder, _, names in os.walk("."):
 def test_what_we_make_is_for_its_user_alone(umask, tmp_path):
     """Names of fields tell what an application is about; nobody else on the machine has to read them."""
     done = subprocess.run(
-        [sys.executable, "-c", WRITING, umask],
+        [sys.executable, "-c", WRITING, umask, json.dumps(MANIFEST)],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -337,14 +352,13 @@ def test_what_we_make_is_for_its_user_alone(umask, tmp_path):
         check=True,
     )
     modes = {name: mode for mode, name in (line.split() for line in done.stdout.splitlines())}
-    assert {name for name, mode in modes.items() if mode != "0o600" and not name.endswith("/")} == {
-        "./.toolpulse/.gitignore"
-    }
-    assert {mode for name, mode in modes.items() if name.endswith("/")} == {"0o700"}
-    assert {"./t.db", "./t.db-wal", "./t.db-shm", "./logs/agent/drift.jsonl", "./baseline.json", "./pin.json"} <= set(
-        modes
-    )
-    assert {"./logs/", "./logs/agent/", "./.toolpulse/"} <= set(modes)
+    folders = {name for name in modes if name.endswith("/")}
+    assert folders == {"./.toolpulse/", "./logs/", "./logs/agent/", "./releases/", "./releases/prompts/"}
+    assert {modes[name] for name in folders} == {"0o700"}
+    # in a folder of ours, and tells nothing
+    files = modes.keys() - folders - {"./.toolpulse/.gitignore"}
+    assert files == {*MADE}
+    assert {modes[name] for name in files} == {"0o600"}
 
 
 def test_no_file_is_readable_by_others_even_for_a_moment(tmp_path, monkeypatch):
