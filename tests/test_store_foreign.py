@@ -18,7 +18,7 @@ from snapshots import everything, taught
 from toolpulse import Baseline
 from toolpulse.errors import StoreForeign, StoreUnusable
 from toolpulse.stores import _sqlite, open_store
-from toolpulse.stores._sqlite_file import APPLICATION
+from toolpulse.stores._sqlite_file import APPLICATION, refuse_others
 from toolpulse.testing import RecordingMonitor
 
 GOOD = {"id": 1, "name": "x"}
@@ -268,6 +268,18 @@ def test_a_database_of_an_earlier_version_is_ours(path, existing):
     assert store.load("t", "") == everything()
     store.close()
     assert _application(path) == (0 if existing else APPLICATION)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_file_that_is_being_written_to_is_no_damaged_one(signed, path):
+    """What waits is written from the first page on, which says how many there will be; one may look in between."""
+    _unsigned(path)
+    if signed:
+        open_store(url_of(path)).tools()
+    refuse_others(path, "it")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4096])
+    refuse_others(path, "it")
 
 
 def test_our_tables_among_those_of_another_program_are_ours(path):

@@ -127,6 +127,8 @@ def _refuse_broken(path: Path, shown: str) -> None:
 
 def _look(path: Path, shown: str, options: str) -> None:
     with closing(sqlite3.connect(uri(path, options), uri=True, isolation_level=None)) as connection:
+        # while what waits beside it is written into it, its header may speak of pages that are not there yet
+        connection.execute("PRAGMA writable_schema = ON")
         # of one page, the first that is written: a process may be making the tables just now
         if _number(_asking(connection), "application_id") == APPLICATION:
             return
