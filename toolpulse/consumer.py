@@ -152,9 +152,9 @@ class Consumer:
         risk = self._overridden(change, rule, risk if expected is None else expected)
         if self.requires:
             touched = any(pattern.touches(change.path) for pattern in self._requires)
-            risk = min(risk, rule.risk) if touched else max(risk, Risk.INFO)
+            risk = max(risk, rule.risk) if touched else min(risk, Risk.INFO)
         learning = (change.cut and change.fact == "element") or (not sealed and change.taught < WARM)
-        return max(risk, Risk.INFO) if self.opaque or learning else risk
+        return min(risk, Risk.INFO) if self.opaque or learning else risk
 
     def _policy(self, rule: Rule) -> Risk:
         if rule.policy == "numeric":
@@ -198,7 +198,7 @@ def findings(
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings in the order in which they are told: worst first, then by path."""
-    return tuple(sorted(findings, key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
+    return tuple(sorted(findings, key=lambda f: (f.risk.rank, f.path, f.rule_id, f.after, f.consumer)))
 
 
 def contract_findings(broken: tuple[str, ...], consumers: tuple[Consumer, ...]) -> tuple[Finding, ...]:
