@@ -193,7 +193,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "contract", Risk.INVESTIGATE, _is("broken"),
-        "an assertion of the consumer is false, or raised",
+        "an assertion of the consumer is false, raised, or gave an awaitable",
         no_mirror="an assertion that holds is no news",
     ),
     Rule(

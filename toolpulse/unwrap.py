@@ -79,7 +79,7 @@ _ROWS: Final = (
 _BY_TYPE: Final = {(row.package, row.name): row for row in _ROWS}
 _TYPE_NAMES: Final = frozenset(row.name for row in _ROWS)
 
-_NO_ENVELOPE: Final = frozenset({list, tuple, set, frozenset, type(None), bool, int, float, bytes})
+_NO_ENVELOPE: Final = frozenset(map(id, (list, tuple, set, frozenset, type(None), bool, int, float, bytes)))
 
 # MCP revision 2025-06-18, ContentBlock: the member without which a block of that type is none.
 _BLOCKS: Final = {"text": "text", "image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}
@@ -146,7 +146,7 @@ def _path(response: object, artifact: bool) -> list[_Opened]:
 
 def _open(value: object) -> _Opened | None:
     kind = type(value)
-    if kind in _NO_ENVELOPE:
+    if id(kind) in _NO_ENVELOPE:
         return None
     if issubclass(kind, str):
         return _open_text(value)  # type: ignore[arg-type]
@@ -164,6 +164,7 @@ def _fields(value: object) -> _Fields | None:
 
 
 def _open_text(text: str) -> _Opened | None:
+    text = str.__str__(text)  # a subclass may say anything of its length
     found = _decoded(text)
     return None if found is text else (found, "json-text", False)
 
