@@ -218,7 +218,7 @@ def _row(done: Replayed) -> tuple[int, ...]:
 def _list(name: str, alerts: Sequence[Alert]) -> None:
     rows = []
     for alert in alerts:
-        worst = min(alert.event.changes, key=lambda change: change.risk)
+        worst = max(alert.event.changes, key=lambda change: change.risk)
         what = f"{worst.path}: {worst.before} -> {worst.after} ({worst.rule_id})"
         event = alert.event
         rows.append((alert.tool[:44], alert.call, alert.delay, event.risk.value, len(event.changes), what[:70]))

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import functools
+import gc
 import threading
+import warnings
+from concurrent.futures import Future
 
 import pytest
 
@@ -129,6 +133,65 @@ def test_what_is_no_assertion_fails_at_construction(wrong):
     """And says which it was."""
     with pytest.raises(ConfigurationError, match="assertions"):
         Consumer("c", assertions=wrong)
+
+
+async def later(response):
+    """An answer that has to be waited for."""
+    return False
+
+
+class Later:
+    """An object that is called as an async function."""
+
+    async def __call__(self, response):
+        """Answer later."""
+        return False
+
+
+async def items_later(response):
+    """An async generator."""
+    yield False
+
+
+def items(response):
+    """A generator."""
+    yield False
+
+
+@pytest.mark.parametrize(
+    "wrong", [later, Later(), Later().__call__, functools.partial(later), items, items_later, functools.partial(items)]
+)
+def test_an_assertion_that_cannot_answer_at_once_fails_at_construction(wrong):
+    """What it gives is true whatever it would say, so that it would never be broken."""
+    with pytest.raises(ConfigurationError, match=r"assertions\['total is positive'\] is an async function"):
+        Consumer("c", assertions={"total is positive": wrong})
+
+
+class Awaitable:
+    """Of some library."""
+
+    def __await__(self):
+        yield
+
+
+@pytest.mark.parametrize(
+    "unanswered",
+    [
+        lambda _: later(GOOD),
+        lambda _: Awaitable(),
+        lambda _: Future(),
+        lambda _: items(GOOD),
+        lambda _: items_later(GOOD),
+    ],
+)
+def test_what_an_assertion_leaves_to_be_awaited_is_no_answer(unanswered):
+    """It is told at the first call, and no coroutine is left behind for the interpreter to complain of."""
+    monitor = RecordingMonitor(consumers=[reader(holds=unanswered)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        feed(monitor, GOOD, 12)
+        gc.collect()
+    assert changes(monitor) == [("$", "contract", "holds", "investigate", 12)]
 
 
 LEARNED = {"id": 1, "score": 0.5, "meta": {"page": 1}, "rows": [{"a": 1}]}

@@ -401,19 +401,26 @@ def test_classes_that_answer_for_themselves():
     assert text([AnyAttribute()]) == '["other:test_kinds.AnyAttribute"]'
 
 
-def test_a_class_that_cannot_be_hashed_is_not_looked_at():
-    """Even then there is a shape, and a word that nothing was seen."""
-    seen = shape_of({"a": Meta("Odd", (), {})()})
-    assert seen.shape.kind == "unknown"
-    assert [cut.limit for cut in seen.truncations] == ["unreadable"]
+@pytest.mark.parametrize("bases", [(), (dict,), (list,), (str,)])
+def test_a_class_that_cannot_be_hashed_is_read_as_any_other(bases):
+    """Types are told apart by identity, beside others in a record, a list or a map, and again when they come again."""
+    kind = Meta("Odd", bases, {"__module__": __name__})
+    for _ in range(2):
+        shape = shape_of({"a": kind(), "b": [kind(), 1], "c": {"7": kind()}, "d": [{"a": kind()}] * 2})
+        assert shape.truncations == ()
+        of_plain = text({str: "", dict: {}, list: []}[bases[0]]) if bases else '"other:test_kinds.Odd"'
+        array = ",".join(sorted([of_plain, '"integer"']))
+        expected = f'{{"a":{of_plain},"b":[{array}],"c":[0,{of_plain}],"d":[{{"a":{of_plain}}}]}}'
+        assert shape.shape.text == expected
 
 
-def test_keys_that_fail_to_hash_are_not_looked_at():
-    """A dict may hold a key whose hash only worked once."""
+def test_keys_that_fail_to_hash_are_read_by_the_text_they_hold():
+    """A dict may hold a key whose hash only worked once; items are looked through, and no key is looked up."""
     value = {UnhashableKey("a"): [1], "b": 2}
     UnhashableKey.fails = True
     try:
-        assert shape_of(value).truncations
+        seen = shape_of(value)
+        assert (seen.shape.text, seen.truncations) == ('{"a":["integer"],"b":"integer"}', ())
     finally:
         UnhashableKey.fails = False
 

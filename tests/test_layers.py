@@ -47,6 +47,7 @@ FLOORS = (
     "paths",
     "canonical _files",
     "_guard",
+    "_classes",
     "errors",
 )
 """Which rooms there are, top floor first. A room is a module of the package, or a folder of modules."""

@@ -159,8 +159,9 @@ def test_the_sets_of_rules_name_rules():
 
 class TestRisk:
     def test_worst_first(self):
-        """Sorting puts what matters in front."""
-        assert [str(risk) for risk in sorted(Risk)] == ["high", "availability", "investigate", "info", "quiet"]
+        """The list of all is worst first; sorted from the greatest, or by rank, any others are too."""
+        assert [str(risk) for risk in Risk] == ["high", "availability", "investigate", "info", "quiet"]
+        assert sorted(Risk, reverse=True) == sorted(Risk, key=lambda risk: risk.rank) == list(Risk)
         assert [risk for risk in Risk if risk.is_news] == [Risk.HIGH, Risk.AVAILABILITY, Risk.INVESTIGATE]
 
     @given(st.lists(st.sampled_from(list(Risk))))
@@ -173,11 +174,17 @@ class TestRisk:
         assert f"{Risk.HIGH}" == "high" == Risk.HIGH
         assert Risk("high") is Risk.HIGH
 
+    def test_the_worse_is_the_greater(self):
+        """``if verdict.risk >= Risk.INVESTIGATE`` has to mean what it says."""
+        assert Risk.HIGH > Risk.AVAILABILITY > Risk.INVESTIGATE > Risk.INFO > Risk.QUIET
+        assert max(Risk) is Risk.HIGH
+        assert Risk.HIGH > "info"
+
     @given(st.sampled_from(list(Risk)), st.sampled_from(list(Risk)))
     def test_every_comparison_is_by_rank(self, one, other):
         """Text compares by letters; a comparison that fell back to that would be wrong for some pairs only."""
         a, b = list(Risk).index(one), list(Risk).index(other)
-        assert (one < other, one <= other, one > other, one >= other) == (a < b, a <= b, a > b, a >= b)
+        assert (one < other, one <= other, one > other, one >= other) == (a > b, a >= b, a < b, a <= b)
 
     def test_comparing_with_something_else_fails(self):
         """A misspelt risk must not compare as some text."""

@@ -1,7 +1,8 @@
 """The edge where observation may fail and the watched tool must not notice.
 
 What goes wrong while observing is swallowed, counted by place and kind, and logged once per kind with the
-type and the place only: an exception's text, arguments and locals can hold values of a response.
+type and the place only: an exception's text, arguments and locals can hold values of a response. The type is read
+past its metaclass, which may be the response's, too.
 ``BaseException`` (cancellation, ``KeyboardInterrupt``, ``SystemExit``) always passes.
 """
 
@@ -12,8 +13,9 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from toolpulse._classes import qualname
 from toolpulse.errors import StoreError
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Guard:
 
     def failed(self, place: str, error: Exception) -> None:
         """Count ``error`` at ``place``; the first of its kind there is logged."""
-        key = (place, type(error).__qualname__)
+        key = (place, qualname(type(error)))
         with self._lock:
             self._counts[key] += 1
             first = self._counts[key] == 1
@@ -59,10 +61,11 @@ class Guard:
 def _log_once(place: str, error: Exception, first: bool) -> None:
     if first:
         with suppress(Exception):  # a filter that raises, or a stack that is full
-            if isinstance(error, StoreError):  # what a store says is written by us, and holds no value
-                _log.warning("toolpulse: %s (while %s, counted from now on)%s", error, place, error.outcome)
+            if issubclass(type(error), StoreError):  # what a store says is written by us, and holds no value
+                outcome = cast("StoreError", error).outcome
+                _log.warning("toolpulse: %s (while %s, counted from now on)%s", error, place, outcome)
             else:
-                _log.warning("toolpulse: %s while %s (counted from now on)", type(error).__qualname__, place)
+                _log.warning("toolpulse: %s while %s (counted from now on)", qualname(type(error)), place)
 
 
 report: Callable[[str, Exception, bool], None] = _log_once

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from toolpulse._classes import own_dict, qualname
 from toolpulse.canonical import digest
 from toolpulse.errors import ConfigurationError
 
@@ -63,8 +64,9 @@ def _of_argument(name: str, function: Any) -> KeyOf:
 def as_text(value: Any) -> str:
     """A key's value as stored text: long text becomes a digest, and of an object only its type is told."""
     kind = type(value)
-    if issubclass(kind, enum.Enum):
-        return as_text(value.value)
+    if issubclass(kind, enum.Enum) and not issubclass(kind, str | int):
+        value = own_dict(value).get("_value_")  # not ``value``, which a member's class may override
+        kind = type(value)
     if issubclass(kind, str):
         text = str.__str__(value)
     elif value is None or kind is bool:
@@ -72,7 +74,7 @@ def as_text(value: Any) -> str:
     elif issubclass(kind, int):
         text = int.__format__(value, "d" if int.bit_length(value) < _MOST_BITS else "x")
     else:
-        text = kind.__qualname__
+        text = qualname(kind)
     raw = text.encode("utf-8", "surrogatepass")
     # a lone surrogate cannot be written as UTF-8, and an event that holds one could not be sent
     fit = len(text) <= _LONGEST and raw.decode("utf-8", "replace") == text

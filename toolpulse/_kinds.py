@@ -1,7 +1,8 @@
 """Which kind a Python value is, by its type: one table for scalars, one for types whose parts must be read.
 
 Nothing here calls a property, a ``__getattr__`` or an iterator of a response: fields are read from ``__dict__``
-and slots, by the names the class declares. Classes are asked past their metaclass, which is the response's as well.
+and slots, by the names the class declares. Classes are asked past their metaclass, which is the response's as well,
+and told apart by identity: only a class that is made by ``type`` itself may be hashed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import pathlib
 import types
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
+from toolpulse._classes import attribute, field, module, mro, own_dict, package, qualname, with_text_keys
 from toolpulse._shapes import Scalar
 from toolpulse.errors import ConfigurationError
 
@@ -62,20 +64,17 @@ CONTAINERS: Final[tuple[type, ...]] = (dict, list, tuple, deque, set, frozenset)
 _MOST_TYPES = 4096
 
 SCALARS: Final[dict[type, Scalar]] = {}
-"""Types whose every value is one scalar kind. Filled as types are met."""
+"""Types whose every value is one scalar kind, made by ``type`` itself. Filled as types are met."""
 
 _LONGEST_TYPE_NAME = 256
+_FIELD: Final = dataclasses._FIELD  # type: ignore[attr-defined]  # noqa: SLF001 - no public name tells it apart
 
-_readings: dict[type, type | Reader] = {}
-_registered: dict[type, Reader] = {}
+_readings: dict[int, tuple[type, Reading]] = {}
+"""How values of other types are looked at, by the type's id; the type beside it keeps the id its own."""
+_registered: dict[int, tuple[type, Reader]] = {}
 
 generation = 0
 """Counts registrations: what was derived from the tables above before the last one is stale."""
-
-_mro: Final[Callable[[type], tuple[type, ...]]] = type.__dict__["__mro__"].__get__
-_class_dict: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
-_module: Final[Callable[[type], Any]] = type.__dict__["__module__"].__get__
-_qualname: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
 
 
 def register(type_: type, function: Reader) -> None:
@@ -91,9 +90,9 @@ def register(type_: type, function: Reader) -> None:
         raise ConfigurationError(f"register: type must be a class, not {type(type_).__name__}")
     if not callable(function):
         raise ConfigurationError(f"register: function must be callable, not {type(function).__name__}")
-    if type_ in (dict, list):
+    if type_ is dict or type_ is list:
         raise ConfigurationError(f"register: {type_.__name__} is read as it is; register a subclass of it")
-    _registered[type_] = function
+    _registered[id(type_)] = (type_, function)
     _forget()
     generation += 1
 
@@ -101,23 +100,26 @@ def register(type_: type, function: Reader) -> None:
 def resolve(value: object) -> Reading:
     """How to look at ``value``: its scalar shape, the builtin container it is one of, or a reader of its parts."""
     kind = type(value)
-    known = SCALARS.get(kind) or _readings.get(kind)
+    scalar = SCALARS.get(kind) if type(kind) is type else None
+    if scalar is not None:
+        return scalar
+    known = _readings.get(id(kind))
     if known is not None:
-        return known
+        return known[1]
     if len(SCALARS) + len(_readings) > _MOST_TYPES:
         _forget()
     found = _find(kind, value)
-    if isinstance(found, Scalar):
+    if isinstance(found, Scalar) and type(kind) is type:
         SCALARS[kind] = found
     else:
-        _readings[kind] = found
+        _readings[id(kind)] = (kind, found)
     return found
 
 
 def _find(kind: type, value: object) -> Reading:
-    for base in _mro(kind):
-        if base in _registered:
-            return _registered[base]
+    for base in mro(kind):
+        if id(base) in _registered:
+            return _registered[id(base)][1]
     if issubclass(kind, enum.Enum) and not issubclass(kind, int | str | float | bytes):
         return _enum_value
     for matches, reader in _OBJECT_READERS:
@@ -134,44 +136,19 @@ def _find(kind: type, value: object) -> Reading:
 
 def other_kind(kind: type) -> str:
     """The kind of values of a type that nothing here knows; of bounded length."""
-    name = f"{_package(kind)}.{_qualname(kind)}".encode("utf-8", "replace").decode()
+    name = f"{module(kind)}.{qualname(kind)}".encode("utf-8", "replace").decode()
     return "other:" + (name if len(name) <= _LONGEST_TYPE_NAME else name[: _LONGEST_TYPE_NAME - 3] + "...")
 
 
-def _package(kind: type) -> str:
-    module = _module(kind)
-    return module if type(module) is str else "?"
-
-
 def _numpy_kind(kind: type, value: Any) -> str | None:
-    if _package(kind).split(".")[0] != "numpy" or not hasattr(kind, "dtype") or hasattr(kind, "__len__"):
+    if package(kind) != "numpy" or attribute(kind, "__len__") is not None:
         return None
-    return _NUMPY_KINDS.get(getattr(getattr(value, "dtype", None), "kind", ""))
+    letter = field(field(value, "dtype"), "kind")
+    return _NUMPY_KINDS.get(letter) if type(letter) is str else None
 
 
 def _enum_value(value: Any) -> Any:
-    return _own_dict(type(value))(value).get("_value_")
-
-
-def _own_dict(kind: type) -> Callable[[Any], dict[str, Any]]:
-    """What gives an instance's ``__dict__``, by the interpreter's own descriptor; empty where it has none."""
-    bases = (_class_dict(base).get("__dict__") for base in _mro(kind))
-    found = next((found for found in bases if type(found) is types.GetSetDescriptorType), None)
-
-    def read(value: Any) -> dict[str, Any]:
-        own = found.__get__(value) if found is not None else None
-        return own if type(own) is dict else {}
-
-    return read
-
-
-def _attribute(kind: type, name: str) -> Any:
-    """What a class or one of its bases has under a name, as it stands there; None where nothing does."""
-    for base in _mro(kind):
-        found = _class_dict(base)
-        if name in found:
-            return found[name]
-    return None
+    return own_dict(value).get("_value_")
 
 
 def _fields_reader(names: Callable[[type], tuple[str, ...]]) -> Callable[[type], Reader]:
@@ -179,13 +156,12 @@ def _fields_reader(names: Callable[[type], tuple[str, ...]]) -> Callable[[type],
 
     def for_type(kind: type) -> Reader:
         declared = names(kind)
-        own_dict = _own_dict(kind)
-        standing = {name: _attribute(kind, name) for name in declared}
+        standing = {name: attribute(kind, name) for name in declared}
         slots = {name: found for name, found in standing.items() if type(found) is types.MemberDescriptorType}
         defaults = {
             name: found
             for name, found in standing.items()
-            if found is not None and _attribute(type(found), "__get__") is None
+            if found is not None and attribute(type(found), "__get__") is None
         }
 
         def read(value: Any) -> dict[str, Any]:
@@ -209,55 +185,66 @@ def _fields_reader(names: Callable[[type], tuple[str, ...]]) -> Callable[[type],
 
 
 def _dataclass_fields(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))  # neither ClassVar nor InitVar
+    declared = attribute(kind, "__dataclass_fields__")
+    fields = tuple(dict.values(declared)) if issubclass(type(declared), dict) else ()
+    # ClassVar and InitVar stand there too, marked
+    return _texts(one.name for one in fields if type(one) is dataclasses.Field and one._field_type is _FIELD)  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _attrs_fields(kind: type) -> tuple[str, ...]:
-    return tuple(attribute.name for attribute in _attribute(kind, "__attrs_attrs__"))
+    declared = attribute(kind, "__attrs_attrs__")
+    return _texts(field(one, "name") for one in tuple.__iter__(declared)) if issubclass(type(declared), tuple) else ()
 
 
 def _struct_fields(kind: type) -> tuple[str, ...]:
-    return tuple(kind.__struct_fields__)  # type: ignore[attr-defined]
+    declared = field(kind, "__struct_fields__")
+    return _texts(declared) if type(declared) is tuple else ()
+
+
+def _texts(names: Iterable[Any]) -> tuple[str, ...]:
+    """Those of the names that are plain text; what else stands there is no field of a library that we know."""
+    return tuple(name for name in names if type(name) is str)
 
 
 def _pydantic(kind: type) -> Reader:
-    tables = (_attribute(kind, name) for name in ("__pydantic_fields__", "model_fields", "__fields__"))
-    declared: tuple[str, ...] = next((tuple(table) for table in tables if isinstance(table, dict)), ())
+    tables = (attribute(kind, name) for name in ("__pydantic_fields__", "model_fields", "__fields__"))
+    table = next((table for table in tables if issubclass(type(table), dict)), None)
+    declared = () if table is None else _texts(dict.keys(table))
     names = frozenset(declared)
-    extras = _attribute(kind, "__pydantic_extra__")
-    own_dict = _own_dict(kind)
+    extras = attribute(kind, "__pydantic_extra__")
 
     def read(value: Any) -> dict[str, Any]:
         own = own_dict(value)
         found = {name: own[name] for name in declared if name in own}
         # version 2 keeps extra fields apart, version 1 among the others
         extra = extras.__get__(value, kind) if type(extras) is types.MemberDescriptorType else own
-        if extra:
-            found.update((name, item) for name, item in extra.items() if name not in names)
+        if type(extra) is dict:
+            found.update((name, item) for name, item in with_text_keys(extra).items() if name not in names)
         return found
 
     return read
 
 
 def _is_pydantic(kind: type) -> bool:
-    return any(_qualname(base) == "BaseModel" and _package(base).split(".")[0] == "pydantic" for base in _mro(kind))
+    return any(qualname(base) == "BaseModel" and package(base) == "pydantic" for base in mro(kind))
 
 
 def _is_namedtuple(kind: type) -> bool:
-    return issubclass(kind, tuple) and type(_attribute(kind, "_fields")) is tuple
+    names = attribute(kind, "_fields")
+    return issubclass(kind, tuple) and type(names) is tuple and len(_texts(names)) == len(names)
 
 
 def _namedtuple(kind: type) -> Reader:
-    names: tuple[str, ...] = _attribute(kind, "_fields")
+    names: tuple[str, ...] = attribute(kind, "_fields")
     return lambda value: dict(zip(names, tuple.__iter__(value), strict=False))
 
 
 # A row a family of types: how to recognise it, and what reads its declared fields.
 _OBJECT_READERS: Final[tuple[tuple[Callable[[type], bool], Callable[[type], Reader]], ...]] = (
     (_is_pydantic, _pydantic),
-    (lambda kind: _attribute(kind, "__dataclass_fields__") is not None, _fields_reader(_dataclass_fields)),
-    (lambda kind: _attribute(kind, "__attrs_attrs__") is not None, _fields_reader(_attrs_fields)),
-    (lambda kind: _attribute(type(kind), "__struct_fields__") is not None, _fields_reader(_struct_fields)),
+    (lambda kind: attribute(kind, "__dataclass_fields__") is not None, _fields_reader(_dataclass_fields)),
+    (lambda kind: attribute(kind, "__attrs_attrs__") is not None, _fields_reader(_attrs_fields)),
+    (lambda kind: attribute(type(kind), "__struct_fields__") is not None, _fields_reader(_struct_fields)),
     (_is_namedtuple, _namedtuple),
 )
 
@@ -266,7 +253,7 @@ def _forget() -> None:
     """Start over with the types every program uses; what a registration or the bound made stale goes."""
     SCALARS.clear()
     _readings.clear()
-    SCALARS.update((kind, Scalar(name)) for kind, name in _SCALARS if kind not in _registered)
+    SCALARS.update((kind, Scalar(name)) for kind, name in _SCALARS if id(kind) not in _registered)
 
 
 _forget()

@@ -17,6 +17,9 @@ from toolpulse.maps import data_keys
 if TYPE_CHECKING:
     from toolpulse._observation import Limits
 
+Row: TypeAlias = tuple[tuple[str, ...], tuple[Any, ...]]
+"""A record's keys, and the types of its values or their ids."""
+
 _Cut: TypeAlias = tuple[str, int, int]
 """Which limit, how much was seen, how much there is."""
 
@@ -24,13 +27,15 @@ _Cut: TypeAlias = tuple[str, int, int]
 class Plan:
     """What is known of a record by its keys and the types of its values."""
 
-    __slots__ = ("children", "cut", "inner", "shape", "shapes", "size")
+    __slots__ = ("children", "cut", "inner", "kinds", "shape", "shapes", "size")
 
-    def __init__(self, fields: dict[str, Shape | None], keys: dict[str, Any], cut: tuple[_Cut, ...]) -> None:
+    def __init__(self, fields: dict[str, Shape | None], keys: dict[str, str], cut: tuple[_Cut, ...]) -> None:
         self.size = len(fields)
         self.children = fields
         self.inner = tuple((name, keys[name]) for name, shape in fields.items() if shape is None)
         self.cut = cut
+        self.kinds: tuple[type, ...] = ()
+        """The types that the row it is kept by names; while they are here no other type has one of their ids."""
         self.shape: Shape | None = None
         self.shapes: dict[tuple[Shape, ...], Shape] = {}
         if not self.inner and not cut:
@@ -61,8 +66,8 @@ class Plans:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.known: dict[tuple[Any, ...], Plan] = {}
-        """By keys and types of values."""
+        self.known: dict[Row, Plan] = {}
+        """By ``row_of``: keys and types of values."""
         self.flat: dict[frozenset[type], Shape] = {}
         """Arrays of scalars, by the types of their elements."""
         self._arrays: dict[frozenset[Shape], Shape] = {}
@@ -79,21 +84,20 @@ class Plans:
         self.known.clear()
         self.flat.clear()
 
-    def plan(self, row: tuple[Any, ...], value: dict[Any, Any]) -> Plan | None:
-        """The plan of a record not seen before, kept for the next one; None where it is a map by its keys."""
-        keys = row[0]
-        plain = all(type(key) is str and _paired(key) == key for key in keys)
-        names = dict(zip(keys, keys, strict=True)) if plain else names_of(keys)
-        if names is None or data_keys(tuple(names)):
+    def plan(self, row: Row | None, value: dict[str, Any]) -> Plan | None:
+        """The plan of a record not seen before, kept for the next of its row; None where it is a map by its keys."""
+        names = names_of(value)
+        if data_keys(tuple(names)):
             return None
         plan = self.record_plan(names, value)
-        if plain and len(keys) <= _LONGEST_CACHED_ROW and not plan.cut:
+        if row is not None and not plan.cut and all(name == key for name, key in names.items()):
+            plan.kinds = tuple(map(type, value.values()))
             if len(self.known) >= _MOST_PLANS:
                 self.known.clear()
             self.known[row] = plan
         return plan
 
-    def record_plan(self, names: dict[str, Any], value: dict[Any, Any]) -> Plan:
+    def record_plan(self, names: dict[str, str], value: dict[str, Any]) -> Plan:
         """The plan of an object that is a record, whatever its keys look like. ``names`` gives each field its key."""
         cut = []
         if any(len(name) > self.limits.name for name in names):
@@ -126,30 +130,72 @@ class Plans:
 
 
 def _scalar(value: object) -> Shape | None:
-    known = SCALARS.get(type(value))
-    if known is not None:
-        return known
     found = resolve(value)
     return found if isinstance(found, Scalar) else None
 
 
-def names_of(keys: tuple[Any, ...]) -> dict[str, Any] | None:
-    """Field names as JSON writes them; None where a key is no scalar, so that the keys must be data."""
-    names: dict[str, Any] = {}
+def row_of(value: dict[Any, Any]) -> Row | None:
+    """What the plan of a record is kept by; None where none is kept: many keys, or one that is no plain text.
+
+    To be looked up is to be hashed and compared. Plain text and types made by ``type`` itself do that by the
+    interpreter's code alone. Any other key does it by its own, and any other type by its metaclass's: such a type
+    stands there by its id.
+    """
+    if len(value) > _LONGEST_CACHED_ROW:
+        return None
+    keys = tuple(value)
     for key in keys:
-        kind = type(key)  # not isinstance, which asks the key
-        if issubclass(kind, str):
-            name = _paired(str.__str__(key))
-        elif key is None or kind is bool:
-            name = {None: "null", True: "true", False: "false"}[key]
-        elif issubclass(kind, int):
-            name = int.__repr__(key) if int.bit_length(key) < _MOST_BITS else int.__format__(key, "x")
-        elif issubclass(kind, float):
-            name = _FLOATS.get(float.__repr__(key), float.__repr__(key))
-        else:
+        if type(key) is not str:
             return None
-        names[name] = key
-    return names
+    kinds = tuple(map(type, value.values()))
+    for kind in kinds:
+        if type(kind) is not type:
+            return keys, tuple(map(id, kinds))
+    return keys, kinds
+
+
+def kinds_of(members: list[Any]) -> frozenset[type] | None:
+    """The types of the members of an array; None where one of them must not be hashed, as ``row_of`` says."""
+    kinds = list(map(type, members))
+    for kind in kinds:
+        if type(kind) is not type:
+            return None
+    return frozenset(kinds)
+
+
+def by_name(value: dict[Any, Any]) -> dict[str, Any] | None:
+    """A dict, or what a subclass of it holds, by field names as JSON writes them; no key is hashed or compared.
+
+    None where a key is no scalar, so that the keys must be data. A dict with plain text for keys is given itself.
+    """
+    items = tuple(dict.items(value))
+    if all(type(key) is str for key, _ in items):
+        return value if type(value) is dict else dict(items)
+    named: dict[str, Any] = {}
+    for key, child in items:
+        name = _name(key)
+        if name is None:
+            return None
+        named[name] = child
+    return named
+
+
+def names_of(value: dict[str, Any]) -> dict[str, str]:
+    """Field names as JSON writes them, each with its key."""
+    return {_paired(key): key for key in value}
+
+
+def _name(key: Any) -> str | None:
+    kind = type(key)  # not isinstance, which asks the key
+    if issubclass(kind, str):
+        return _paired(str.__str__(key))
+    if key is None or kind is bool:
+        return {None: "null", True: "true", False: "false"}[key]
+    if issubclass(kind, int):
+        return int.__repr__(key) if int.bit_length(key) < _MOST_BITS else int.__format__(key, "x")
+    if issubclass(kind, float):
+        return _FLOATS.get(float.__repr__(key), float.__repr__(key))
+    return None
 
 
 def _paired(name: str) -> str:

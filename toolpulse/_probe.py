@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from toolpulse._classes import qualname
 from toolpulse._keys import KeyOf, check_key, key_of
 from toolpulse._settings import check_tool
 from toolpulse._switch import switch
@@ -132,7 +133,7 @@ class ToolProbe:
             return
         try:
             monitor, settings = self._bind()
-            monitor.count_error(self._at(monitor, settings, args, kwargs), type(error).__qualname__)
+            monitor.count_error(self._at(monitor, settings, args, kwargs), qualname(type(error)))
         except Exception as failure:  # noqa: BLE001 - the tool must not notice
             self._failed("reporting an error", failure)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolpulse._kinds import SCALARS, resolve
 from toolpulse._observation import Truncation
-from toolpulse._plan import names_of
+from toolpulse._plan import by_name, kinds_of, names_of, row_of
 from toolpulse._shapes import UNKNOWN, Map, Scalar, Shape, fewest
 from toolpulse.maps import data_keys, data_like
 from toolpulse.paths import ITEMS, VALUES, Path, Segment, format_path
@@ -49,7 +49,7 @@ class Walk:
 
     def visit(self, value: Any) -> Shape:
         kind = type(value)
-        scalar = SCALARS.get(kind)
+        scalar = SCALARS.get(kind) if type(kind) is type else None
         if scalar is not None:
             return scalar
         if kind is dict:
@@ -100,33 +100,34 @@ class Walk:
         told = self._reading(tuple(self._path)) if self._reading is not None else None
         if dict.__len__(value) > self._limits.fields and told is not RECORD:
             return self._map(value)
-        return self._object(dict(dict.items(value)), value)
+        named = by_name(value)
+        return self._map(value) if named is None else self._object(named, value)
 
     def _object(self, value: dict[Any, Any], owner: Any = None) -> Shape:
         told = self._reading(tuple(self._path)) if self._reading is not None else None
         if told is MAP or (len(value) > self._limits.fields and told is not RECORD):
             return self._map(value)
-        if told is not None:
-            plan = self._told_plan(value, told)
-        else:
-            row = (tuple(value), tuple(map(type, value.values())))
-            plan = self._plans.known.get(row) or self._plans.plan(row, value)
+        row = row_of(value) if told is None else None
+        plan = self._plans.known.get(row) if row is not None else None
+        named: dict[str, Any] | None = value
         if plan is None:
+            named = value if row is not None else by_name(value)
+            if named is not None:
+                plan = self._plans.plan(row, named) if told is None else self._told_plan(named, told)
+        if plan is None or named is None:
             return self._map(value)
         if plan.shape is None or self.left <= 0 or self._depth >= self._limits.depth:
-            return self._record(value, plan, value if owner is None else owner)
+            return self._record(named, plan, value if owner is None else owner)
         self.left -= plan.size
         return plan.shape
 
-    def _told_plan(self, value: dict[Any, Any], told: str) -> Plan | None:
-        names = names_of(tuple(value))
-        if names is None:
-            return None
+    def _told_plan(self, value: dict[str, Any], told: str) -> Plan | None:
+        names = names_of(value)
         if told is DATA_LIKE and (not names or data_keys(tuple(names)) or data_like(tuple(names))):
             return None
         return self._plans.record_plan(names, value)
 
-    def _record(self, value: dict[Any, Any], plan: Plan, owner: Any) -> Shape:
+    def _record(self, value: dict[str, Any], plan: Plan, owner: Any) -> Shape:
         if self._closed(owner):
             return UNKNOWN
         self.left -= plan.size
@@ -155,13 +156,15 @@ class Walk:
         """The shape of a known row of scalars or array of scalars, by one look-up; None where it must be walked."""
         kind = type(child)
         if kind is dict:
-            plan = self._plans.known.get((tuple(child), tuple(map(type, child.values()))))
+            row = row_of(child)
+            plan = self._plans.known.get(row) if row is not None else None
             if plan is None or plan.shape is None:
                 return None
             self.left -= plan.size
             return plan.shape
         if kind is list and len(child) <= self._limits.elements:
-            flat = self._plans.flat.get(frozenset(map(type, child)))
+            kinds = kinds_of(child)
+            flat = self._plans.flat.get(kinds) if kinds is not None else None
             if flat is not None:
                 self.left -= len(child)
             return flat
@@ -177,13 +180,14 @@ class Walk:
         if self._closed(owner):
             return UNKNOWN
         looked_at = list(islice(items, self._limits.elements))
-        kinds = frozenset(map(type, looked_at))
-        flat = self._plans.flat.get(kinds)
+        kinds = kinds_of(looked_at)
+        flat = self._plans.flat.get(kinds) if kinds is not None else None
         if flat is not None and len(looked_at) == total:
             self.left -= total
             return flat
         shape = self._plans.array(self._members(owner, looked_at, total, ITEMS))
-        self._plans.keep_flat(kinds, shape)
+        if kinds is not None:
+            self._plans.keep_flat(kinds, shape)
         return shape
 
     def _members(self, owner: Any, looked_at: list[Any], total: int, step: Segment) -> set[Shape]:
@@ -207,7 +211,8 @@ class Walk:
 
     def _scalars(self, members: list[Any]) -> set[Shape] | None:
         """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
-        found = set(map(SCALARS.get, set(map(type, members))))
+        kinds = kinds_of(members)
+        found = {None} if kinds is None else set(map(SCALARS.get, kinds))
         if None in found:
             return None
         self.left -= len(members)
@@ -224,7 +229,8 @@ class Walk:
                 break
             self.left -= 1
             if plans is not None and type(member) is dict:
-                plan = plans.get((tuple(member), tuple(map(type, member.values()))))
+                row = row_of(member)
+                plan = plans.get(row) if row is not None else None
                 if plan is not None:
                     if plan.shape is None or self.left <= 0:
                         found.add(self._record(member, plan, member))

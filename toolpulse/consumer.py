@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from difflib import get_close_matches
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from toolpulse._classes import attribute
 from toolpulse.diff import WARM, Change
 from toolpulse.errors import ConfigurationError
 from toolpulse.expects import expectation, of_annotation
@@ -66,10 +69,12 @@ class Consumer:
     ``info`` at most. ``expects``: the type it reads the response into (a pydantic model, a dataclass, a TypedDict, a
     msgspec.Struct, a JSON Schema as a dict, or ``"annotation"`` for the tool's own return annotation); what the type
     does not need or does take is ``info`` at most. ``assertions``: named predicates on the live payload, called in the
-    tool's thread; one that is false or raises is a ``contract`` finding, and the payload is not kept. The availability
-    of the whole response always stands.
+    tool's thread; one that is false or raises is a ``contract`` finding, and the payload is not kept. Nobody waits for
+    what one returns: an awaitable or a generator is no answer, and counts as false. The availability of the whole
+    response always stands.
 
-    Raises ConfigurationError naming the setting: a policy or rule id that does not exist, a bad glob, a contradiction.
+    Raises ConfigurationError naming the setting: a policy or rule id that does not exist, a bad glob, a contradiction,
+    an assertion that is an ``async`` function or a generator function.
     """
 
     __slots__ = (
@@ -152,9 +157,9 @@ class Consumer:
         risk = self._overridden(change, rule, risk if expected is None else expected)
         if self.requires:
             touched = any(pattern.touches(change.path) for pattern in self._requires)
-            risk = min(risk, rule.risk) if touched else max(risk, Risk.INFO)
+            risk = max(risk, rule.risk) if touched else min(risk, Risk.INFO)
         learning = (change.cut and change.fact == "element") or (not sealed and change.taught < WARM)
-        return max(risk, Risk.INFO) if self.opaque or learning else risk
+        return min(risk, Risk.INFO) if self.opaque or learning else risk
 
     def _policy(self, rule: Rule) -> Risk:
         if rule.policy == "numeric":
@@ -198,7 +203,7 @@ def findings(
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings in the order in which they are told: worst first, then by path."""
-    return tuple(sorted(findings, key=lambda f: (f.risk, f.path, f.rule_id, f.after, f.consumer)))
+    return tuple(sorted(findings, key=lambda f: (f.risk.rank, f.path, f.rule_id, f.after, f.consumer)))
 
 
 def contract_findings(broken: tuple[str, ...], consumers: tuple[Consumer, ...]) -> tuple[Finding, ...]:
@@ -209,23 +214,50 @@ def contract_findings(broken: tuple[str, ...], consumers: tuple[Consumer, ...]) 
         for name in consumer.assertions:
             if f"{consumer.name}: {name}" in broken:
                 risk = consumer.risk.get(rule.id, rule.risk)
-                evidence = "an assertion on the payload is false or raised"
+                evidence = "an assertion on the payload is false, raised, or gave an awaitable"
                 found.append(Finding("$", rule.id, "holds", name, risk, evidence, consumer=consumer.name))
     return tuple(found)
 
 
 def _holds(assertion: Callable[[Any], object], payload: object) -> bool:
     try:
-        return bool(assertion(payload))
+        answer = assertion(payload)
+        return _drop(answer) if _is_promise(type(answer)) else bool(answer)
     except Exception:  # noqa: BLE001 - an assertion that raises does not hold
         return False
+
+
+def _is_promise(kind: type) -> bool:
+    """Whether values of a type stand for an answer still to come; they are all true."""
+    generator = kind is types.GeneratorType or kind is types.AsyncGeneratorType
+    return generator or any(attribute(kind, key) is not None for key in ("__await__", "add_done_callback"))
+
+
+def _drop(promise: Any) -> bool:
+    """Close what nobody will wait for, so that the interpreter does not complain of it; False."""
+    if type(promise) is types.CoroutineType or type(promise) is types.GeneratorType:
+        promise.close()
+    return False
 
 
 def _assertions(assertions: Mapping[str, Callable[[Any], object]]) -> dict[str, Callable[[Any], object]]:
     for name, predicate in assertions.items():
         if not isinstance(name, str) or not callable(predicate):
             raise ConfigurationError(f"consumer: assertions[{name!r}] must be a name and a callable")
+        if any(_gives_no_answer(function) for function in (predicate, getattr(predicate, "__call__", None))):  # noqa: B004
+            raise ConfigurationError(
+                f"consumer: assertions[{name!r}] is an async function or a generator function; "
+                "nobody waits for what it gives: take a plain function that returns true or false"
+            )
     return dict(assertions)
+
+
+def _gives_no_answer(function: object) -> bool:
+    return (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or inspect.isgeneratorfunction(function)
+    )
 
 
 def _finding(change: Change, rule: Rule, risk: Risk, consumer: Consumer) -> Finding:

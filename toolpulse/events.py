@@ -188,7 +188,7 @@ _SAID: Final = {"element-shape-new": "new element shape", "map-learned": "its ke
 def _changes(findings: tuple[Finding, ...]) -> tuple[EventChange, ...]:
     """One entry a change, with the worst risk of all consumers; worst first."""
     found: dict[tuple[str, str, str, str], EventChange] = {}
-    for f in sorted(findings, key=lambda f: (f.risk, f.path, f.rule_id, f.after)):
+    for f in sorted(findings, key=lambda f: (f.risk.rank, f.path, f.rule_id, f.after)):
         change = EventChange(f.path, f.rule_id, f.before, f.after, f.risk, f.evidence, f.pattern, f.counterpart)
         found.setdefault((f.path, f.rule_id, f.before, f.after), change)
     return tuple(found.values())

@@ -212,7 +212,7 @@ class Book:
             return self._told(now, "open" if now.risk.is_news else "noted")
         if before.status == "resolved":
             now = msgspec.structs.replace(now, status="reopened", silent=True)
-        if now.status in ACTIVE and now.silent and (now.count >= LOUDER * now.told or now.risk < now.told_risk):
+        if now.status in ACTIVE and now.silent and (now.count >= LOUDER * now.told or now.risk > now.told_risk):
             return self._told(now, "reopened")
         self.incidents[name] = now
         return None

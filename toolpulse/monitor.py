@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar, overload
 
 from toolpulse import _settings
+from toolpulse._classes import qualname
 from toolpulse._engine import PATIENCE, Engine
 from toolpulse._guard import Guard
 from toolpulse._health import Health, tool_health
@@ -295,7 +296,7 @@ class Monitor:
     ) -> None:
         """Count a stream that ended: as a response, as an error, or as unjudged where it was not seen."""
         if outcome == "raised":
-            self.count_error(track, type(error).__qualname__)
+            self.count_error(track, qualname(type(error)))
             return
         seen = record.observation(complete=outcome == "complete")
         if seen is None:

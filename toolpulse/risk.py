@@ -23,7 +23,12 @@ from toolpulse.paths import ROOT
 
 
 class Risk(StrEnum):
-    """How much a change matters to a consumer. Worst first: ``sorted`` puts ``high`` in front."""
+    """How much a change matters to a consumer: ``list(Risk)`` goes from the worst to the least.
+
+    The worse one is the greater: ``Risk.HIGH > Risk.INFO``, ``max`` of some is the worst of them, and
+    ``sorted(risks, reverse=True)`` has the worst in front. A word compares as the risk it names.
+    Comparing with anything else raises ValueError.
+    """
 
     HIGH = "high"
     AVAILABILITY = "availability"
@@ -33,21 +38,26 @@ class Risk(StrEnum):
 
     # str compares letters; all four are needed to replace that
     def __lt__(self, other: str) -> bool:
-        return _RANK[self] < _RANK[Risk(other)]
+        return self.rank > Risk(other).rank
 
     def __le__(self, other: str) -> bool:
-        return _RANK[self] <= _RANK[Risk(other)]
+        return self.rank >= Risk(other).rank
 
     def __gt__(self, other: str) -> bool:
-        return _RANK[self] > _RANK[Risk(other)]
+        return self.rank < Risk(other).rank
 
     def __ge__(self, other: str) -> bool:
-        return _RANK[self] >= _RANK[Risk(other)]
+        return self.rank <= Risk(other).rank
+
+    @property
+    def rank(self) -> int:
+        """Its place in the list of all, 0 for ``high``: what to sort by for the worst in front."""
+        return _RANK[self]
 
     @property
     def is_news(self) -> bool:
         """Whether it is worse than ``info``: something to act on."""
-        return self < Risk.INFO
+        return self > Risk.INFO
 
 
 _RANK: Final = {risk: rank for rank, risk in enumerate(Risk)}
@@ -55,7 +65,7 @@ _RANK: Final = {risk: rank for rank, risk in enumerate(Risk)}
 
 def worst(risks: object) -> Risk:
     """The worst of some risks; ``quiet`` of none."""
-    return min(risks, default=Risk.QUIET)  # type: ignore[call-overload, no-any-return]
+    return max(risks, default=Risk.QUIET)  # type: ignore[call-overload, no-any-return]
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -183,7 +193,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "contract", Risk.INVESTIGATE, _is("broken"),
-        "an assertion of the consumer is false, or raised",
+        "an assertion of the consumer is false, raised, or gave an awaitable",
         no_mirror="an assertion that holds is no news",
     ),
     Rule(

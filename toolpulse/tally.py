@@ -46,7 +46,7 @@ class Tally(msgspec.Struct, frozen=True):
     """Of the first of them; ISO 8601, UTC."""
     truncations: tuple[Truncation, ...] = ()
     broken: tuple[str, ...] = ()
-    """``consumer: assertion`` of those that were false or raised."""
+    """``consumer: assertion`` of those that did not hold."""
 
     @property
     def row(self) -> Row:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from toolpulse._classes import mro, name, own_dict, package, with_text_keys
 from toolpulse.canonical import load_tolerant
 from toolpulse.errors import ConfigurationError, InputError
 
@@ -39,6 +40,9 @@ some ten milliseconds at this size. Longer text stays text."""
 
 MAX_BLOCKS: Final = 1000
 """Blocks of a result that are looked at; a longer list is left as it is."""
+
+MOST_FIELDS: Final = 256
+"""Members of an envelope; an object of more is none."""
 
 MAX_ENVELOPES: Final = 4
 """Envelopes inside envelopes that are opened: recorded proxies stack two or three (MCP text that holds an MCP result
@@ -75,7 +79,7 @@ _ROWS: Final = (
 _BY_TYPE: Final = {(row.package, row.name): row for row in _ROWS}
 _TYPE_NAMES: Final = frozenset(row.name for row in _ROWS)
 
-_NO_ENVELOPE: Final = frozenset({list, tuple, set, frozenset, type(None), bool, int, float, bytes})
+_NO_ENVELOPE: Final = frozenset(map(id, (list, tuple, set, frozenset, type(None), bool, int, float, bytes)))
 
 # MCP revision 2025-06-18, ContentBlock: the member without which a block of that type is none.
 _BLOCKS: Final = {"text": "text", "image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}
@@ -102,12 +106,17 @@ def unwrap(response: object, mode: str = "auto", *, artifact: bool = False) -> P
     Raises ConfigurationError on another mode, and nothing whatever the response is: where looking inside fails,
     the payload is what had been reached.
     """
-    try:
-        if mode == "auto" and type(response) is dict and "content" not in response:  # nearly always, for one look-up
-            return _new(Payload, (response, NATIVE, OK))
-    except Exception:  # noqa: BLE001 - a key may compare as it likes
-        return Payload(response, NATIVE, OK)
     if mode == "auto":
+        if type(response) is dict:  # nearly always, and nearly never an envelope
+            try:
+                for key in response if len(response) <= MOST_FIELDS else ():
+                    if type(key) is not str:  # it would be asked whether it equals "content"
+                        break
+                else:
+                    if len(response) > MOST_FIELDS or "content" not in response:
+                        return _new(Payload, (response, NATIVE, OK))
+            except RuntimeError:  # somebody else writes to it meanwhile
+                pass
         return _unwrap(response, artifact)
     if mode == "none":
         return Payload(response, NATIVE, OK)
@@ -137,7 +146,7 @@ def _path(response: object, artifact: bool) -> list[_Opened]:
 
 def _open(value: object) -> _Opened | None:
     kind = type(value)
-    if kind in _NO_ENVELOPE:
+    if id(kind) in _NO_ENVELOPE:
         return None
     if issubclass(kind, str):
         return _open_text(value)  # type: ignore[arg-type]
@@ -149,17 +158,13 @@ def _open(value: object) -> _Opened | None:
 
 
 def _fields(value: object) -> _Fields | None:
-    """A dict itself, else the attributes an instance holds; None where it has no ``__dict__``."""
-    if issubclass(type(value), dict):
-        return value  # type: ignore[return-value]
-    try:
-        fields = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return None
-    return fields if type(fields) is dict else None
+    """What a dict holds, else the attributes of an instance, by the keys that are plain text; None where it is wide."""
+    held: _Fields = value if issubclass(type(value), dict) else own_dict(value)  # type: ignore[assignment]
+    return with_text_keys(held) if dict.__len__(held) <= MOST_FIELDS else None
 
 
 def _open_text(text: str) -> _Opened | None:
+    text = str.__str__(text)  # a subclass may say anything of its length
     found = _decoded(text)
     return None if found is text else (found, "json-text", False)
 
@@ -183,38 +188,49 @@ def _open_pair(value: object) -> _Opened | None:
 
 def _row(kind: type) -> _Row | None:
     """The row of the first class, or base class, that has its name and comes from its package."""
-    for base in kind.__mro__:
-        if base.__name__ in _TYPE_NAMES:
-            row = _BY_TYPE.get((base.__module__.partition(".")[0], base.__name__))
+    for base in mro(kind):
+        if (known := name(base)) in _TYPE_NAMES:
+            row = _BY_TYPE.get((package(base), known))
             if row is not None:
                 return row
     return None
 
 
 def _open_row(fields: _Fields, row: _Row) -> _Opened | None:
-    failed = row.failed is not None and _get(fields, row.failed[0]) == row.failed[1]
-    held = [(name, encoding) for name, encoding in row.values if name in fields]
+    failed = row.failed is not None and _is(_get(fields, row.failed[0]), row.failed[1])
+    held = [(attribute, encoding) for attribute, encoding in row.values if attribute in fields]
     if not held:
         return None
-    name, encoding = next((pair for pair in held if fields[pair[0]] is not None), held[-1])
-    value = fields[name]
-    if name == "content" and type(value) is list:
-        texts = _texts(value)
+    attribute, encoding = next((pair for pair in held if fields[pair[0]] is not None), held[-1])
+    value = fields[attribute]
+    if attribute == "content" and type(value) is list:
+        blocks = _blocks(value) if len(value) <= MAX_BLOCKS else None
+        texts = _texts(blocks or [])
         if texts is not _ABSENT:
             return texts, f"{encoding}+text-blocks", failed
     return value, encoding, failed
+
+
+def _is(held: object, meant: object) -> bool:
+    """Whether a member is ``meant``; a text is compared by ``str``'s own code, whatever its type says of equality."""
+    if type(meant) is not str:
+        return held is meant
+    text: Any = held
+    return issubclass(type(held), str) and str.__str__(text) == meant
 
 
 def _open_fields(fields: _Fields) -> _Opened | None:
     blocks = _get(fields, "content")
     if type(blocks) is not list:
         return None
-    if type(_get(fields, "toolUseId")) is str and _get(fields, "status") in {"success", "error"}:
+    status = _get(fields, "status")
+    if type(_get(fields, "toolUseId")) is str and type(status) is str and status in {"success", "error"}:
         return _open_strands(fields, blocks)
-    return _open_mcp(fields, blocks) if _is_mcp(fields, blocks) else None
+    held = _blocks(blocks[:MAX_BLOCKS]) if _is_marked_mcp(fields, blocks) else None
+    return None if held is None else _open_mcp(fields, blocks, held)
 
 
-def _is_mcp(fields: _Fields, blocks: list[object]) -> bool:
+def _is_marked_mcp(fields: _Fields, blocks: list[object]) -> bool:
     """Blocks alone, or beside a ``meta``, are as likely a page of somebody's own API: one more mark is asked for."""
     marked = any(type(_get(fields, key)) is bool for key in _IS_ERROR) or any(
         _get(fields, key, _ABSENT) is not _ABSENT for key in _STRUCTURED
@@ -222,13 +238,21 @@ def _is_mcp(fields: _Fields, blocks: list[object]) -> bool:
     if not marked:
         meta = _get(fields, "_meta", _ABSENT)
         marked = bool(blocks) and (meta is None or type(meta) is dict)
-    return marked and all(_is_block(block) for block in blocks[:MAX_BLOCKS])
+    return marked
 
 
-def _is_block(block: object) -> bool:
-    fields = _fields(block)
-    if fields is None:
-        return False
+def _blocks(blocks: list[object]) -> list[_Fields] | None:
+    """What each block holds; None where one is no block."""
+    found = []
+    for block in blocks:
+        fields = _fields(block)
+        if fields is None or not _is_block(fields):
+            return None
+        found.append(fields)
+    return found
+
+
+def _is_block(fields: _Fields) -> bool:
     kind = _get(fields, "type")
     member = _BLOCKS.get(kind) if type(kind) is str else None
     if member is None:
@@ -237,12 +261,12 @@ def _is_block(block: object) -> bool:
     return type(held) is str if kind == "text" else held is not None
 
 
-def _open_mcp(fields: _Fields, blocks: list[object]) -> _Opened:
+def _open_mcp(fields: _Fields, blocks: list[object], held: list[_Fields]) -> _Opened:
     failed = any(_get(fields, key) is True for key in _IS_ERROR)
     structured = _first(fields, _STRUCTURED)
     if structured is not None:
         return _without_wrap(structured, fields), "mcp-structured", failed
-    texts = _texts(blocks)
+    texts = _texts(held) if len(blocks) <= MAX_BLOCKS else _ABSENT
     return (blocks, "mcp-blocks", failed) if texts is _ABSENT else (texts, "mcp-text", failed)
 
 
@@ -252,19 +276,19 @@ def _first(fields: _Fields, names: tuple[str, ...]) -> Any:
 
 def _without_wrap(structured: object, fields: _Fields) -> object:
     """FastMCP wraps what is no object as ``{"result": x}`` and says so in the result's meta."""
-    if type(structured) is not dict or structured.keys() != {"result"}:
+    if type(structured) is not dict or len(structured) != 1 or "result" not in with_text_keys(structured):
         return structured
-    meta = _first(fields, _META)
-    fastmcp = _get(meta, "fastmcp") if type(meta) is dict else None
-    wrapped = type(fastmcp) is dict and _get(fastmcp, "wrap_result") is True
+    wrapped = _member(_member(_first(fields, _META), "fastmcp"), "wrap_result") is True
     return structured["result"] if wrapped else structured
 
 
-def _texts(blocks: list[object]) -> object:
+def _member(held: object, key: str) -> object:
+    """A member of a dict; None of anything else."""
+    return _get(_fields(held) or {}, key) if type(held) is dict else None
+
+
+def _texts(held: list[_Fields]) -> object:
     """What the text blocks hold: one alone is given itself, several as a list; absent where there is none."""
-    if len(blocks) > MAX_BLOCKS or not all(_is_block(block) for block in blocks):
-        return _ABSENT
-    held = [_fields(block) or {} for block in blocks]
     texts = [fields["text"] for fields in held if fields["type"] == "text"]
     return _one_or_list(_all_decoded(texts)) if texts else _ABSENT
 
@@ -285,7 +309,7 @@ def _open_strands(fields: _Fields, blocks: list[object]) -> _Opened | None:
     structured = _get(fields, "structuredContent")
     if structured is not None:
         return structured, "strands-structured", failed
-    held = [block for block in blocks[:MAX_BLOCKS] if type(block) is dict]
+    held = [_fields(block) or {} for block in blocks[:MAX_BLOCKS]]
     if data := [block["json"] for block in held if "json" in block]:
         return _one_or_list(data), "strands-json", failed
     if texts := [block["text"] for block in held if type(_get(block, "text")) is str]:

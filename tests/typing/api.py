@@ -266,7 +266,8 @@ def uses_baseline(responses: list[Any]) -> None:
         assert_type(finding.evidence, str)
         assert_type(finding.pattern, str | None)
         assert_type(finding.consumer, str)
-    assert_type(verdict.risk < Risk.INFO, bool)
+    assert_type(verdict.risk > Risk.INFO, bool)
+    assert_type(verdict.risk.rank, int)
 
 
 def uses_consumer(consumer: Consumer) -> None:

@@ -3,6 +3,9 @@
 A watched function is a real function of the same kind, because frameworks ask ``inspect`` what a tool is. It runs with
 the *tool's* globals, because frameworks resolve string annotations there and rebuild functions from ``__code__`` and
 ``__globals__``. A module may hold any name it likes, so each body below reads closure variables only, builtins too.
+
+These bodies stand in the caller's way, outside of every guard. So of what a tool returns or raises they ask one thing,
+its type, and of the type which one it is: by identity, or by ``issubclass`` of a builtin, which runs no code of either.
 """
 
 from __future__ import annotations
@@ -11,14 +14,13 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError as FutureCancelledError
-from concurrent.futures import Future
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from toolpulse._classes import attribute, field
 from toolpulse._wrappers.probe import Call, Probe, Stream
-from toolpulse._wrappers.promises import first_step, is_awaitable, when_done
+from toolpulse._wrappers.promises import first_step, future_of, is_awaitable, is_coroutine, when_done
 from toolpulse.errors import DriftError
 
 Factory: TypeAlias = Callable[[Call, Probe], Call]
@@ -50,7 +52,7 @@ def factory_for(function: types.FunctionType) -> Factory:
 def watched_plain(call: Call, probe: Probe) -> Call:
     """Watch a ``def``, or any callable object, and decide by the value what its response is."""
     returned, raised, follow, finished = probe.returned, probe.raised, followed, _FINISHED
-    kind_of, anything = type, BaseException
+    kind_of, id_of, mapping, anything = type, id, dict, BaseException
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -58,7 +60,8 @@ def watched_plain(call: Call, probe: Probe) -> Call:
         except anything as error:
             raised(error, args, kwargs)
             raise
-        if kind_of(response) not in finished:
+        kind = kind_of(response)
+        if kind is not mapping and id_of(kind) not in finished:
             return follow(response, probe, args, kwargs)
         returned(response, args, kwargs)
         return response
@@ -69,7 +72,7 @@ def watched_plain(call: Call, probe: Probe) -> Call:
 def watched_coroutine(call: Call, probe: Probe) -> Call:
     """Watch an ``async def``, or whatever returns an awaitable."""
     returned, raised, follow, finished = probe.returned, probe.raised, followed, _FINISHED
-    kind_of, anything = type, BaseException
+    kind_of, id_of, mapping, anything = type, id, dict, BaseException
 
     async def watched(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -77,7 +80,8 @@ def watched_coroutine(call: Call, probe: Probe) -> Call:
         except anything as error:
             raised(error, args, kwargs)
             raise
-        if kind_of(response) not in finished:
+        kind = kind_of(response)
+        if kind is not mapping and id_of(kind) not in finished:
             return follow(response, probe, args, kwargs)
         returned(response, args, kwargs)
         return response
@@ -106,7 +110,7 @@ def watched_generator(call: Call, probe: Probe) -> Call:
     Not ``yield from``: that hides the items, and it turns a thrown GeneratorExit into ``close()``.
     """
     raised, open_stream, end, end_early = probe.raised, probe.stream, _end, _end_early
-    anything, exiting, stopped, is_a = BaseException, GeneratorExit, StopIteration, isinstance
+    anything, exiting, stopped, is_a, kind_of = BaseException, GeneratorExit, StopIteration, issubclass, type
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -135,7 +139,7 @@ def watched_generator(call: Call, probe: Probe) -> Call:
                 sent = yield item
             except anything as error:
                 thrown.append(error)
-                closing = is_a(error, exiting)
+                closing = is_a(kind_of(error), exiting)
         end(stream, closing)
         return result
 
@@ -145,7 +149,7 @@ def watched_generator(call: Call, probe: Probe) -> Call:
 def watched_async_generator(call: Call, probe: Probe) -> Call:
     """Watch an async generator function; see ``watched_generator``."""
     raised, open_stream, end, end_early = probe.raised, probe.stream, _end, _end_early
-    anything, exiting, stopped, is_a = BaseException, GeneratorExit, StopAsyncIteration, isinstance
+    anything, exiting, stopped, is_a, kind_of = BaseException, GeneratorExit, StopAsyncIteration, issubclass, type
     unannounced = first_step
 
     async def watched(*args: Any, **kwargs: Any) -> Any:
@@ -173,7 +177,7 @@ def watched_async_generator(call: Call, probe: Probe) -> Call:
                     sent = yield item
                 except anything as error:
                     thrown.append(error)
-                    closing = is_a(error, exiting)
+                    closing = is_a(kind_of(error), exiting)
         finally:
             await inner.aclose()
         end(stream, closing)
@@ -186,7 +190,8 @@ def followed(response: Any, probe: Probe, args: tuple[Any, ...], kwargs: dict[st
 
     Coroutines, generators and async generators come back as real ones around the same object, futures and finished
     responses as themselves, other awaitables behind a proxy. Iterators of other kinds are finished responses: looking
-    at their items would consume them.
+    at their items would consume them. So is an awaitable that cannot be followed without running its class's own code
+    at each look, or that fails when it is looked at.
     """
     kind = type(response)
     if kind is types.GeneratorType:
@@ -194,35 +199,40 @@ def followed(response: Any, probe: Probe, args: tuple[Any, ...], kwargs: dict[st
         return _around(response, watched_iterable_coroutine if iterable else watched_generator, probe, args, kwargs)
     if kind is types.AsyncGeneratorType:
         return _around(response, watched_async_generator, probe, args, kwargs)
-    if issubclass(kind, Future):
-        when_done(response, FutureCancelledError, probe, args, kwargs)
+    if (base := future_of(kind)) is not None:
+        when_done(response, base, probe, args, kwargs)
         return response
-    if not is_awaitable(kind):
+    promise = _promise(response, kind, probe, args, kwargs) if is_awaitable(kind) else None
+    if promise is None:
         probe.returned(response, args, kwargs)
         return response
-    if issubclass(kind, Coroutine):
-        outer = _around(response, watched_coroutine, probe, args, kwargs)
-        # A coroutine that is dropped unawaited warns once, as it would unwatched.
-        weakref.finalize(outer, response.close).atexit = False
-        return outer
-    if hasattr(kind, "_asyncio_future_blocking"):
-        from asyncio import CancelledError
+    return promise
 
-        when_done(response, CancelledError, probe, args, kwargs)
-        return response
+
+_FINISHED = frozenset(map(id, (dict, list, str, int, float, bool, type(None), tuple, bytes, set)))
+"""The commonest types of which nothing is to be followed: a shortcut. By their ids: a set asks what it holds for its
+hash, and a type's is its metaclass's to tell."""
+
+
+def _promise(response: Any, kind: type, probe: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What stands for an awaitable and tells its end; None where it cannot be made."""
     from toolpulse._wrappers.proxies import AwaitableProxy
 
-    return AwaitableProxy(response, lambda: watched_coroutine(lambda *_, **__: response, probe)(*args, **kwargs))
-
-
-_FINISHED = frozenset({dict, list, str, int, float, bool, type(None), tuple, bytes, set})
-"""The commonest types of which nothing is to be followed: a shortcut."""
+    try:
+        if is_coroutine(kind):
+            outer = _around(response, watched_coroutine, probe, args, kwargs)
+            # A coroutine that is dropped unawaited warns once, as it would unwatched.
+            weakref.finalize(outer, attribute(kind, "close"), response).atexit = False
+            return outer
+        return AwaitableProxy(response, lambda: watched_coroutine(lambda *_, **__: response, probe)(*args, **kwargs))
+    except Exception:  # noqa: BLE001 - the awaitable's own code; it is a finished response then
+        return None
 
 
 def _around(inner: Any, factory: Factory, probe: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outer = factory(lambda *_, **__: inner, probe)(*args, **kwargs)
     for key in ("__name__", "__qualname__"):
-        if isinstance(name := getattr(inner, key, None), str):
+        if type(name := field(inner, key)) is str:
             setattr(outer, key, name)
     return outer
 
@@ -236,7 +246,7 @@ def _end(stream: Stream, closing: bool) -> None:
 
 def _end_early(stream: Stream, error: BaseException) -> None:
     with suppress(DriftError):
-        if isinstance(error, GeneratorExit):
+        if issubclass(type(error), GeneratorExit):
             stream.end("closed")
         else:
             stream.end("raised", error)

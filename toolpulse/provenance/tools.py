@@ -101,7 +101,7 @@ def tools_diff(one: object, other: object) -> Ruling:
     the causes ``removed``, ``contract``, ``added``, ``description``, ``reordered``; each names its tools.
     """
     old, new = ToolSet.of(one), ToolSet.of(other)
-    found = tuple(sorted(_findings(old, new), key=lambda finding: finding.risk))
+    found = tuple(sorted(_findings(old, new), key=lambda finding: finding.risk.rank))
     causes = tuple(_causes(old, new))
     if not causes:
         return Ruling(Code.OK, "same", message="the same tools")
