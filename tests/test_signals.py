@@ -257,28 +257,25 @@ HELD = """
 from contextlib import contextmanager
 from toolpulse.stores import open_store
 
-class Interrupted:
-    def __init__(self):
-        self._store = open_store("sqlite:///.toolpulse/toolpulse.db")
-
-    def __getattr__(self, name):
-        return getattr(self._store, name)
-
-    @contextmanager
-    def transaction(self, *names):
-        with self._store.transaction(*names) as transaction:
-            yield transaction
-            if ready:
-                os.kill(os.getpid(), signal.SIGTERM)
-                time.sleep(0.05)
-
+store = open_store("sqlite:///.toolpulse/toolpulse.db")
+transaction = store.transaction
 ready = []
+
+@contextmanager
+def interrupted(*names):
+    with transaction(*names) as begun:
+        yield begun
+        if ready:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.05)
+
+store.transaction = interrupted
 """
 
 
 def test_a_signal_in_the_middle_of_a_transaction_of_the_main_thread(tmp_path):
     """The handler must not wait for what the code that it interrupted holds: the store, and the turn to use it."""
-    monitor = "monitor = toolpulse.configure(Interrupted(), sinks=[], background=False)\n"
+    monitor = "monitor = toolpulse.configure(store, sinks=[], background=False)\n"
     script = CONFIGURED[: CONFIGURED.index("monitor =")] + HELD + monitor + TOOL
     begun = time.monotonic()
     done = run(f"{script}calls()\nready.append(1)\ntool(1)\nend()\n", tmp_path)
