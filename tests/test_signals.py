@@ -399,3 +399,22 @@ def test_handlers_are_set_in_the_main_thread_only(monkeypatch):
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_an_error_in_the_handler_does_not_reach_the_code_that_it_interrupted():
+    """Whatever is wrong with a monitor, it is saved as far as that goes, and the signal ends the process."""
+
+    def broken():
+        raise RuntimeError("Set changed size during iteration")
+
+    saved, sent = threading.Event(), []
+    signals = Signals(broken, saved.set, 1.0)
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sent.append(number))
+    try:
+        signals._handle(signal.SIGTERM, None)
+        assert saved.wait(30)
+        while not sent:
+            time.sleep(0.001)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert sent == [signal.SIGTERM]

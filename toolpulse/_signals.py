@@ -69,12 +69,18 @@ class Signals:
     def _handle(self, number: int, frame: object) -> None:
         if self._first is None:
             self._first = number
-            if not self._waits():
+            if not self._may_wait():
                 _die(number)
             elif not self._began():
                 self.finish()
         elif self._saved:
             _die(self._first)
+
+    def _may_wait(self) -> bool:
+        try:
+            return self._waits()
+        except Exception:  # noqa: BLE001 - a handler's error would end up in the code that it interrupted
+            return True
 
     def _began(self) -> bool:
         """Begin to save; False where that cannot be left to others, and is done."""
