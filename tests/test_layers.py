@@ -21,6 +21,8 @@ FLOORS = (
     "_engine _health",
     "_relay decide",
     "_track _outbox _worker _keys _settings _switch stream",
+    "_lifetime",
+    "_signals",
     "sinks stores",
     "live portable",
     "learned snapshot",

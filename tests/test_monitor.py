@@ -95,6 +95,7 @@ WRONG = {
     "confirm": [0, -1, 1.5, True, "2", None],
     "limits": [5, {}, None],
     "background": [1, "no", None],
+    "save_on_signals": [1, "no", None],
     "flush_interval": [0, -1.0, "1", None, True, float("nan"), float("inf")],
     "on_drift": ["RAISE", "print", 5, None, []],
 }

@@ -11,7 +11,7 @@ import time
 import pytest
 from scripts import run
 
-from toolpulse import Baseline, DriftError, Monitor, _worker
+from toolpulse import Baseline, DriftError, Monitor, _lifetime
 from toolpulse._guard import Guard
 from toolpulse._outbox import Outbox
 from toolpulse._relay import Relay
@@ -238,12 +238,12 @@ def test_one_tool_that_cannot_be_read_takes_no_other_with_it(caplog):
         assert len(monitor.drift) == 2
 
 
-@pytest.mark.parametrize("hooks", [_worker, _forks], ids=["monitors", "files"])
+@pytest.mark.parametrize("hooks", [_lifetime, _forks], ids=["monitors", "files"])
 def test_threads_that_fork_at_once_leave_no_lock_behind(hooks, tmp_path, monkeypatch):
     """What one fork holds must not be let go, or kept for ever, by the end of another one."""
     before, after = (
-        (_worker._before_fork, _worker._after_fork_in_parent)
-        if hooks is _worker
+        (_lifetime._before_fork, _lifetime._after_fork_in_parent)
+        if hooks is _lifetime
         else (_forks._before, _forks._after_in_parent)
     )
     monkeypatch.setattr("toolpulse._engine._FORK_PATIENCE", 0.1)
@@ -347,14 +347,13 @@ def test_what_is_told_after_a_tool_was_forgotten_has_ids_of_its_own():
 @pytest.mark.swallows
 def test_a_store_that_was_never_reached_does_not_keep_a_break_from_being_told(monkeypatch):
     """A URL that leads nowhere: after a while what this process saw is what it judges by."""
-    monkeypatch.setattr("toolpulse._engine._LONG_GONE", 2)
     store = Down()
     store.down = True
     with RecordingMonitor(store=store, background=True, flush_interval=10_000.0) as monitor:
         feed(monitor, (GOOD, 20))
         assert monitor.flush() is False
         assert monitor.events == []
-        assert monitor.flush() is False
+        monkeypatch.setattr("toolpulse._engine._LONG_GONE", 0.0)
         feed(monitor, ({**GOOD, "price": "x"}, 2))
         assert monitor.flush() is False
         told = [(event.status, event.id) for event in monitor.events]

@@ -9,7 +9,7 @@ import time
 import pytest
 from scripts import logged, run
 
-from toolpulse import _worker
+from toolpulse import _lifetime
 from toolpulse._worker import Turn, Worker
 from toolpulse.testing import RecordingMonitor
 
@@ -265,7 +265,7 @@ def test_a_sink_that_hangs_neither_stops_the_exit_nor_the_others(order, interval
     script = HANGING + SCRIPT.replace('JsonlSink("drift.jsonl")', order, 1).replace("10_000.0", str(interval))
     started = time.monotonic()
     done = run(script, tmp_path)
-    assert time.monotonic() - started < _worker.EXIT_PATIENCE + 20
+    assert time.monotonic() - started < _lifetime.EXIT_PATIENCE + 20
     assert done.returncode == 0
     assert [event.status for event in logged(tmp_path)] == ["learned", "open"]
 

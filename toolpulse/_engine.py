@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Final
 
 from toolpulse._guard import Guard
+from toolpulse._lifetime import EXIT_PATIENCE
 from toolpulse._outbox import Outbox, Pause
 from toolpulse._relay import Relay
 from toolpulse._track import Track, iso_time
@@ -47,8 +48,17 @@ _LAST_PAUSE: Final = 0.4
 _HANGS: Final = 10.0
 """Seconds after which a store that was asked and did not answer is judged without."""
 
-_LONG_GONE: Final = 6
-"""Attempts, half a minute in all, after which what this process saw has to do for what the store knows."""
+_LONG_GONE: Final = 30.0
+"""Seconds of failing attempts after which what this process saw has to do for what the store knows."""
+
+_SHORTEST_PAUSE: Final = 1.0
+"""Seconds between two attempts at a store that fails, where flushes come faster than that."""
+
+_PAUSE_IN_CALLS: Final = 10.0
+"""Seconds between two attempts at a store that fails, at most, where each attempt is made in somebody's call."""
+
+_LAST_ROUNDS: Final = 3
+"""Flushes as the process ends; more is not left to sinks that call tools, and to threads that never rest."""
 
 _TIDY_EVERY: Final = 3600.0
 """Seconds between two looks for what the store need not keep any longer."""
@@ -74,6 +84,7 @@ class Engine:
         self._fallen = False
         self._closed = False
         self._retiring = False
+        self._interval = interval
         self._begin()
 
     def _begin(self) -> None:
@@ -82,7 +93,11 @@ class Engine:
         self._judging = Turn()
         self._forking: set[int] = set()
         """The threads that fork, and hold the turn of judging meanwhile."""
-        self._pause = Pause()
+        # no longer than the flushes are apart: an attempt is no more than each flush asks of a store that works
+        interval = self._interval
+        self._pause = Pause(_PAUSE_IN_CALLS if interval is None else max(_SHORTEST_PAUSE, interval))
+        self._late: float | None = None
+        """Seconds that calls after the last flush may still wait in vain; None before that."""
         self._writer = secrets.token_hex(8)
         self._decided = -1
         self._asked = 0.0
@@ -102,6 +117,9 @@ class Engine:
 
     def wake(self, track: Track, *, hurry: bool = False) -> None:
         """There is something to judge of a track: by the worker soon, else now."""
+        if self._late is not None:
+            self._save_late(track)
+            return
         if self.worker is not None:
             self.worker.wake(hurry=hurry)
             if self._asked and self._hangs:
@@ -231,7 +249,7 @@ class Engine:
 
     def _is_alone(self, track: Track) -> bool:
         """Whether a track has to be judged in memory: what the store knows of it is known, or has been out of reach."""
-        long_gone = self._pause.failures >= _LONG_GONE
+        long_gone = self._pause.lasting >= _LONG_GONE
         return track.apart or (not self._reachable and (track.loaded or long_gone))
 
     @property
@@ -385,16 +403,40 @@ class Engine:
                 self._storing.give()
         return sent
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is anything to save or to send."""
+        return self._waits() or any(outbox.waiting for outbox in self.relay.senders)
+
     def flush_at_exit(self, timeout: float) -> None:
         """Flush by the worker, so that a store or a sink that hangs is left behind."""
         deadline = time.monotonic() + timeout
+        rounds = _LAST_ROUNDS
         while self._waits():
             self._work_now(deadline - time.monotonic())
+            rounds -= not self._pause.failures
             # there is no later attempt
-            if not self._waits() or time.monotonic() + _LAST_PAUSE > deadline:
+            if not self._waits() or not rounds or time.monotonic() + _LAST_PAUSE > deadline:
                 break
-            time.sleep(_LAST_PAUSE)
+            if self._pause.failures:
+                time.sleep(_LAST_PAUSE)
         self.send(deadline)
+
+    def ends(self) -> None:
+        """The last flush begins: each call from now on saves itself."""
+        self._late = EXIT_PATIENCE
+
+    def _save_late(self, track: Track) -> None:
+        """Save what came after the last flush. What cannot be saved in a short time is lost, counted and logged."""
+        if self.worker is not None and self.worker.is_current:
+            self.worker.wake(hurry=True)
+            return
+        counted, begun = track.calls, time.monotonic()
+        if self._late:
+            self.flush_at_exit(self._late)
+        if track.saved < counted and not track.apart:
+            self._late = max(0.0, (self._late or 0.0) - (time.monotonic() - begun))
+            self._guard.failed("the process ends", StoreError("a call after the last flush could not be saved"))
 
     def before_fork(self) -> None:
         """Let no child be born in the middle of a judgement."""

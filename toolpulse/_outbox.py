@@ -23,11 +23,18 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 class Pause:
-    """How long to wait after failures in a row: about a second after the first, doubled up to about a minute."""
+    """How long to wait after failures in a row: about a second after the first, doubled up to ``longest`` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: float = _LONGEST_PAUSE) -> None:
         self.failures = 0
+        self._longest = longest
+        self._since = 0.0
         self._until = 0.0
+
+    @property
+    def lasting(self) -> float:
+        """Seconds since the first of the failures in a row; 0 without any."""
+        return time.monotonic() - self._since if self.failures else 0.0
 
     @property
     def left(self) -> float:
@@ -36,10 +43,12 @@ class Pause:
 
     def failed(self) -> None:
         """Note a failure."""
+        now = time.monotonic()
+        self._since = self._since if self.failures else now
         self.failures += 1
-        pause = min(_LONGEST_PAUSE, 2.0 ** min(self.failures - 1, 10))
-        # so that a fleet does not come back all at once
-        self._until = time.monotonic() + pause * random.uniform(0.75, 1.25)  # noqa: S311
+        # drawn a little apart, so that a fleet does not come back all at once
+        pause = 2.0 ** min(self.failures - 1, 10) * random.uniform(0.75, 1.25)  # noqa: S311
+        self._until = now + min(pause, self._longest * random.uniform(0.75, 1.0))  # noqa: S311
 
     def over(self) -> None:
         """Make the next attempt due now."""

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar, overload
 
+from toolpulse._lifetime import signals
 from toolpulse._probe import decorator
 from toolpulse._settings import OnDrift, check_options
+from toolpulse._switch import switch
 from toolpulse.baseline import Baseline
 from toolpulse.consumer import Consumer
 from toolpulse.errors import ConfigurationError
@@ -38,6 +40,11 @@ class _Process:
             if self._monitor is None:
                 self._monitor = _default_monitor()
             return self._monitor
+
+    def expect_calls(self) -> None:
+        """A tool is watched. Its first call, which makes the monitor, may come in a thread that may set no handler."""
+        if self._monitor is None and switch.on:
+            signals.want()
 
     def check(self, options: dict[str, Any]) -> None:
         """Before a monitor is configured consumers may be named that it will have; all else is checked at once."""
@@ -82,11 +89,13 @@ def configure(
     background: bool = True,
     flush_interval: float = 1.0,
     on_drift: OnDrift = "log",
+    save_on_signals: bool = True,
 ) -> Monitor:
     """Set this process's monitor and return it; watched tools report to it from their next call on.
 
-    The settings are those of ``Monitor``. The monitor before it is flushed and closed. Raises ConfigurationError
-    naming the setting that is wrong, and then nothing is changed.
+    The settings are those of ``Monitor``. The monitor before it is flushed and closed; ``save_on_signals=False`` gives
+    SIGTERM and SIGHUP back their default where a decorator or another monitor had them save first. Raises
+    ConfigurationError naming the setting that is wrong, and then nothing is changed.
     """
     monitor = Monitor(
         store,
@@ -98,7 +107,10 @@ def configure(
         background=background,
         flush_interval=flush_interval,
         on_drift=on_drift,
+        save_on_signals=save_on_signals,
     )
+    if not save_on_signals:
+        signals.leave()
     before = process.set(monitor)
     if before is not None:
         before.close()
@@ -135,4 +147,6 @@ def watch(target: Any = None, /, **options: Any) -> Any:
     The tool behaves as before: same kind, same result object, same exceptions, same laziness. Raises DecorationError (a
     TypeError) for what cannot be watched and ConfigurationError (a ValueError) for a bad option, both at decoration.
     """
-    return decorator(target, options, process, process)
+    watched = decorator(target, options, process, process)
+    process.expect_calls()
+    return watched

@@ -118,11 +118,11 @@ def check_interval(seconds: Any) -> float:
     return float(seconds)
 
 
-def check_background(background: Any) -> bool:
+def check_switch(name: str, on: Any) -> bool:
     """True or False."""
-    if not isinstance(background, bool):
-        raise ConfigurationError(f"background must be True or False, not {background!r}")
-    return background
+    if not isinstance(on, bool):
+        raise ConfigurationError(f"{name} must be True or False, not {on!r}")
+    return on
 
 
 def check_on_drift(value: Any) -> OnDrift:

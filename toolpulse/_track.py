@@ -117,6 +117,11 @@ class Track:
         return self._sequence - self._saved.sequence + len(self._inbox)
 
     @property
+    def saved(self) -> int:
+        """Calls that the store has."""
+        return self._saved.calls
+
+    @property
     def due(self) -> bool:
         """Whether there is anything to judge or to save."""
         return self.calls > self._saved.calls

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
 import threading
-import time
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING
 
-from toolpulse import _shapes
+from toolpulse._lifetime import begins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-EXIT_PATIENCE: Final = 2.0
-"""Seconds a process that ends waits for the last flush of its monitors, all together."""
 
 
 class Turn:
@@ -80,7 +73,7 @@ class Worker:
         self._launch(self._thread)
 
     def _launch(self, thread: threading.Thread) -> None:
-        _finalize_child()
+        begins()
         try:
             thread.start()
         except RuntimeError:  # the interpreter is ending, and the flush at exit is still to come
@@ -89,6 +82,11 @@ class Worker:
         started = self._started()
         if started is not None:
             started()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is the thread that asks."""
+        return self._thread is threading.current_thread()
 
     def flush(self, timeout: float) -> bool | None:
         """Have the thread flush now. False where it has not ended after ``timeout`` seconds, None without a thread."""
@@ -137,72 +135,3 @@ class Worker:
 
 def _weak(call: Callable[[], object]) -> Callable[[], Callable[[], object] | None]:
     return weakref.WeakMethod(call) if hasattr(call, "__self__") else lambda: call
-
-
-class Monitored(Protocol):
-    """What is looked after."""
-
-    def flush_at_exit(self, timeout: float) -> object:
-        """Flush within ``timeout`` seconds."""
-
-    def before_fork(self) -> None:
-        """A thread is about to fork."""
-
-    def after_fork_in_parent(self) -> None:
-        """It has."""
-
-    def after_fork(self) -> None:
-        """This is the child."""
-
-
-_known: weakref.WeakSet[Any] = weakref.WeakSet()
-_forking: dict[int, list[Monitored]] = {}
-"""What was told of a fork, by the thread that forks; two may do so at once."""
-_finalized_pid = 0
-
-
-def look_after(monitor: Monitored) -> None:
-    """Flush ``monitor`` when the process ends, also a multiprocessing child; tell it when it wakes up in a fork."""
-    _known.add(monitor)
-    _finalize_child()
-
-
-def _finalize_child() -> None:
-    """Children of multiprocessing skip ``atexit``; they run finalizers that were registered in them."""
-    global _finalized_pid  # noqa: PLW0603 - one registration a process
-    multiprocessing = sys.modules.get("multiprocessing.process")
-    if multiprocessing is None or multiprocessing.parent_process() is None or _finalized_pid == os.getpid():
-        return
-    from multiprocessing.util import Finalize
-
-    _finalized_pid = os.getpid()
-    Finalize(None, _flush_all, exitpriority=0)
-
-
-def _flush_all() -> None:
-    deadline = time.monotonic() + EXIT_PATIENCE
-    for monitor in list(_known):
-        monitor.flush_at_exit(deadline - time.monotonic())
-
-
-def _before_fork() -> None:
-    told = _forking[threading.get_ident()] = list(_known)
-    for monitor in told:
-        monitor.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for monitor in _forking.pop(threading.get_ident(), ()):
-        monitor.after_fork_in_parent()
-
-
-def _after_fork() -> None:
-    _shapes.after_fork()
-    for monitor in list(_known):
-        monitor.after_fork()
-    _forking.clear()
-
-
-atexit.register(_flush_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork)

@@ -18,11 +18,11 @@ from toolpulse._engine import PATIENCE, Engine
 from toolpulse._guard import Guard
 from toolpulse._health import Health, tool_health
 from toolpulse._keys import MOST_KEYS, OTHER_KEY, as_text
+from toolpulse._lifetime import look_after
 from toolpulse._outbox import Outbox
 from toolpulse._settings import OnDrift, Settings
 from toolpulse._switch import switch
 from toolpulse._track import Track
-from toolpulse._worker import look_after
 from toolpulse.baseline import Baseline
 from toolpulse.consumer import DEFAULT, Consumer
 from toolpulse.errors import DriftError
@@ -57,7 +57,8 @@ class Monitor:
     ``limits``: how much of a response is looked at. ``background=False`` judges, saves and sends inside ``observe``,
     for tests and for processes that freeze between calls; else a worker does, at most every ``flush_interval`` seconds.
     ``on_drift``: ``"log"``, a callable that takes the event as well (of all but ``learned``), or ``"raise"``: judged in
-    the caller's thread, DriftError at ``high``.
+    the caller's thread, DriftError at ``high``. ``save_on_signals``: whether SIGTERM and SIGHUP, where the application
+    left them their default, wait for a last flush (two seconds at most) before they end the process.
 
     Raises ConfigurationError naming the setting that is wrong. ``observe`` and watched calls raise nothing of ours but
     that DriftError.
@@ -75,6 +76,7 @@ class Monitor:
         background: bool = True,
         flush_interval: float = 1.0,
         on_drift: OnDrift = "log",
+        save_on_signals: bool = True,
     ) -> None:
         store = default_store() if store is None else _settings.check_store(store)
         self._guard = Guard()
@@ -86,13 +88,14 @@ class Monitor:
         self._on_drift = _settings.check_on_drift(on_drift)
         self._default = self.settings_for({})
         interval = _settings.check_interval(flush_interval)
-        background = _settings.check_background(background)
+        background = _settings.check_switch("background", background)
+        save_on_signals = _settings.check_switch("save_on_signals", save_on_signals)
         opened = open_store(store) if isinstance(store, str) else store
         self._engine = Engine(opened, self._guard, self._outboxes, interval if background else None)
         self._tracks = self._engine.tracks
         self._keys: Counter[str] = Counter()
         weakref.finalize(self, self._engine.retire).atexit = False
-        look_after(self._engine)
+        look_after(self._engine, save_on_signals=save_on_signals)
 
     def _outboxes_of(self, sinks: Sequence[Sink]) -> tuple[Outbox, ...]:
         kinds = [type(sink).__name__ for sink in sinks]

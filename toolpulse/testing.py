@@ -45,6 +45,9 @@ CANARY_NUMBERS: Final = (7340917263518449, 7340917263.518449)
 """The numbers that are planted."""
 
 
+_AT_ONCE: Final = {"store": "memory:", "background": False, "save_on_signals": False}
+
+
 class _Kept:
     def __init__(self) -> None:
         self.events: list[DriftEvent] = []
@@ -64,7 +67,7 @@ class RecordingMonitor(Monitor):
         self.events = kept.events
         """What was told so far, in order."""
         sinks: Sequence[Any] = settings.pop("sinks", ())
-        super().__init__(**{"store": "memory:", "background": False, **settings, "sinks": [kept, *sinks]})
+        super().__init__(**{**_AT_ONCE, **settings, "sinks": [kept, *sinks]})
 
     @property
     def drift(self) -> list[DriftEvent]:
