@@ -19,7 +19,7 @@ from toolpulse.cli._lines import follow
 from toolpulse.cli._text import endings, percent, plural, safe, safe_json, short_names
 from toolpulse.cli.log import since
 from toolpulse.events import DriftEvent, EventChange, encode
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
 
 NOW = datetime.now(UTC)
 
@@ -258,7 +258,7 @@ def _with(**changed) -> bytes:
         (b'{"schema": 1,', "not JSON"),
         (b"[]", "not a drift event"),
         (b"\xff\xfe", "not UTF-8"),
-        (gzip.compress(b"{}"), "not UTF-8"),
+        (gzip.compress(b"{}", mtime=0), "not UTF-8"),
         (_without("schema"), "schema is missing"),
         (_without("tool"), "not a drift event"),
         (_with(schema=True), "schema must be a whole number"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from toolpulse.canonical import plain
+from toolpulse._base.canonical import plain
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance.manifest import Manifest
