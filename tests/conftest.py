@@ -8,7 +8,8 @@ import cli_stores
 import pytest
 from hypothesis import HealthCheck, settings
 
-from toolpulse import _guard, diff
+from toolpulse._base import guard
+from toolpulse.judgement import diff
 
 # the pytest plugin does the same where the package is installed: no test shares what another one learned
 os.environ.setdefault("TOOLPULSE_DB", "memory:")
@@ -28,7 +29,7 @@ def swallowed(request, monkeypatch):
         yield []
         return
     errors: list[Exception] = []
-    monkeypatch.setattr(_guard, "report", lambda place, error, first: errors.append(_noted(error, place)))
+    monkeypatch.setattr(guard, "report", lambda place, error, first: errors.append(_noted(error, place)))
     yield errors
     if len(errors) == 1:
         raise errors[0]

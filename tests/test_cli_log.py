@@ -19,7 +19,7 @@ from toolpulse.cli._lines import follow
 from toolpulse.cli._text import endings, percent, plural, safe, safe_json, short_names
 from toolpulse.cli.log import since
 from toolpulse.events import DriftEvent, EventChange, encode
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
 
 NOW = datetime.now(UTC)
 
