@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
 
 import pytest
-from scripts import environment, logged, run
+from programs import PRELUDE, told, whole
+from scripts import run
 
 from toolpulse.errors import StoreUnusable
 from toolpulse.stores import open_store
@@ -36,83 +35,6 @@ def url(request, tmp_path):
 def file(tmp_path):
     """Where a SQLite file is to be."""
     return tmp_path / "t.db"
-
-
-class Program:
-    """A script that runs beside the test; it and the test tell each other how far they are by files in a folder."""
-
-    def __init__(self, folder, code, *arguments):
-        self.folder = folder
-        self.process = subprocess.Popen(
-            [sys.executable, *NO_WORD_OF_FORKS, "-c", PRELUDE + code, *map(str, arguments)],
-            cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    def wait_for(self, name):
-        """Wait until the program says so."""
-        self.wait_until((self.folder / name).exists)
-
-    def wait_until(self, true):
-        """Wait for something the program does."""
-        while not true():
-            assert self.process.poll() is None, self.process.communicate()
-            time.sleep(0.005)
-
-    def kill(self):
-        """End it as the kernel does when memory is short."""
-        self.process.kill()
-        self.process.communicate(timeout=60)
-
-    def result(self):
-        """What it printed, as JSON, and its warnings; it has to end well."""
-        out, err = self.process.communicate(timeout=90)
-        assert self.process.returncode == 0, err
-        return json.loads(out), err.splitlines()
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts programs in the test's folder, and ends those that still run after it."""
-    programs = []
-
-    def begin(code, *arguments, folder=tmp_path):
-        programs.append(Program(folder, code, *arguments))
-        return programs[-1]
-
-    yield begin
-    for program in programs:
-        program.process.kill()
-        program.process.communicate(timeout=60)
-
-
-NO_WORD_OF_FORKS = ("-W", "ignore:This process:DeprecationWarning")
-
-PRELUDE = """
-import json, os, sys, time
-from pathlib import Path
-from toolpulse import Monitor
-from toolpulse.sinks.jsonl import JsonlSink
-
-GOOD = {"id": 1, "name": "x", "tags": ["a"]}
-BREAK = {**GOOD, "id": "1"}
-
-"""
-
-
-def whole(store, tool="t"):
-    """What is known of a tool, once it was seen that counts add up and all texts can be read."""
-    assert store.check() == []
-    known = store.load(tool, "")
-    if known is not None:
-        rows = [*known.rows.values(), *(held.row for held in known.held.values())]
-        merged = known.merged.observations.count if known.merged else 0
-        assert sum(row.count for row in rows) + merged == known.observations
-    return known
-
-
-def told(folder, name="drift.jsonl"):
-    """The ids of what a drift log holds, by status."""
-    return {event.id: event.status for event in logged(folder, name)} if (folder / name).exists() else {}
 
 
 KILLED = """
