@@ -79,8 +79,8 @@ def start(tmp_path):
     """Starts programs in the test's folder, and ends those that still run after it."""
     programs = []
 
-    def begin(code, *arguments, folder=tmp_path):
-        programs.append(Program(folder, code, *arguments))
+    def begin(code, *arguments, folder=tmp_path, before=""):
+        programs.append(Program(folder, code, *arguments, before=before))
         return programs[-1]
 
     yield begin

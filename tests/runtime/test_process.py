@@ -11,7 +11,7 @@ from toolpulse.runtime.process import process
 from toolpulse.stores import open_store
 from toolpulse.testing import RecordingMonitor
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
 
 TOOLS = """
 import multiprocessing, os, sys, threading
@@ -157,8 +157,9 @@ if __name__ == "__main__":
     assert _of(tmp_path, "child") == ["learned", "open"]
 
 
+@pytest.mark.parametrize("forks", [12, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("background", [True, False])
-def test_forks_while_threads_observe_never_hang_and_never_break_a_count(background, tmp_path):
+def test_forks_while_threads_observe_never_hang_and_never_break_a_count(background, forks, tmp_path):
     """A fork takes a picture in the middle of anything: of a lock that is held, of a judgement half done."""
     script = f"""
 import os, threading, toolpulse
@@ -174,7 +175,7 @@ def observe(number):
 threads = [threading.Thread(target=observe, args=(number,), daemon=True) for number in range(2)]
 for thread in threads:
     thread.start()
-for _ in range(12):
+for _ in range({forks}):
     pid = os.fork()
     if pid == 0:
         import faulthandler
@@ -191,7 +192,7 @@ for thread in threads:
 assert monitor.flush()
 health = monitor.health()
 assert (health.swallowed, health.waiting) == (0, 0), health
-assert monitor._engine._store.load("t", "").observations == health.tools["t"].calls + 12 * 30
+assert monitor._engine._store.load("t", "").observations == health.tools["t"].calls + {forks} * 30
 """
     done = run(script, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -19,7 +19,7 @@ from toolpulse.stores import sqlite as _sqlite
 from toolpulse.stores.base import LEASE
 from toolpulse.testing import RecordingMonitor
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
 
 GOOD = {"id": 1, "name": "x", "tags": ["a"]}
 BREAK = {**GOOD, "id": "1"}
@@ -200,7 +200,7 @@ LOADED = """
 import threading
 name, url = sys.argv[1:]
 monitor = Monitor(url, sinks=[JsonlSink("drift.jsonl")], flush_interval=0.02)
-calls = while_down = 0
+calls = while_down = outages = 0
 slowest = 0.0
 
 def observe(response):
@@ -221,9 +221,11 @@ while not Path("stop").exists():
     if store == "retrying":
         while_down += 1
         if while_down == 100:
-            Path(name + ".down").touch()
+            Path(f"{name}.down{outages}").touch()
     elif while_down >= 100:
-        Path(name + ".up").touch()
+        Path(f"{name}.up{outages}").touch()
+        while_down = 0
+        outages += 1
     if calls - monitor.health().waiting > 100:
         Path(name + ".running").touch()
     time.sleep(0.0005)
@@ -234,21 +236,23 @@ monitor.close()
 """
 
 
-def test_a_server_that_is_killed_and_comes_back_costs_nothing(start, postgres, postgres_url, tmp_path):
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_server_that_is_killed_and_comes_back_costs_nothing(kills, start, postgres, postgres_url, tmp_path):
     """Calls go on while it is away, as fast as before, and every one of them is in it afterwards."""
-    programs = [start(LOADED, name, postgres_url) for name in ("one", "two")]
-    for program, name in zip(programs, ("one", "two"), strict=True):
+    programs = {name: start(LOADED, name, postgres_url) for name in ("one", "two")}
+    for name, program in programs.items():
         program.wait_for(f"{name}.running")
-    postgres.kill()
-    try:
-        for program, name in zip(programs, ("one", "two"), strict=True):
-            program.wait_for(f"{name}.down")
-    finally:
-        postgres.start()
-    for program, name in zip(programs, ("one", "two"), strict=True):
-        program.wait_for(f"{name}.up")
+    for kill in range(kills):
+        postgres.kill()
+        try:
+            for name, program in programs.items():
+                program.wait_for(f"{name}.down{kill}")
+        finally:
+            postgres.start()
+        for name, program in programs.items():
+            program.wait_for(f"{name}.up{kill}")
     (tmp_path / "stop").touch()
-    said = [program.result() for program in programs]
+    said = [program.result() for program in programs.values()]
     for result, warnings in said:
         assert (result["ok"], result["waiting"], result["store"], result["kinds"]) == (True, 0, "ok", 1)
         assert result["slowest"] < 2.0
@@ -271,10 +275,10 @@ def test_a_server_that_is_down_at_the_start_is_found_later(start, postgres, post
     postgres.kill()
     try:
         program = start(LOADED, "early", postgres_url)
-        program.wait_for("early.down")
+        program.wait_for("early.down0")
     finally:
         postgres.start()
-    program.wait_for("early.up")
+    program.wait_for("early.up0")
     (tmp_path / "stop").touch()
     result, warnings = program.result()
     assert (result["ok"], result["waiting"], result["store"], len(warnings)) == (True, 0, "ok", 1)

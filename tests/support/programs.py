@@ -26,10 +26,10 @@ BREAK = {**GOOD, "id": "1"}
 class Program:
     """A script that runs beside the test; it and the test tell each other how far they are by files in a folder."""
 
-    def __init__(self, folder, code, *arguments):
+    def __init__(self, folder, code, *arguments, before=""):
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, *NO_WORD_OF_FORKS, "-c", PRELUDE + code, *map(str, arguments)],
+            [sys.executable, *NO_WORD_OF_FORKS, "-c", before + PRELUDE + code, *map(str, arguments)],
             cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
