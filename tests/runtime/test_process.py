@@ -163,7 +163,7 @@ def test_forks_while_threads_observe_never_hang_and_never_break_a_count(backgrou
     """A fork takes a picture in the middle of anything: of a lock that is held, of a judgement half done."""
     script = f"""
 import os, threading, toolpulse
-monitor = toolpulse.configure(sinks=[], background={background}, flush_interval=0.001)
+monitor = toolpulse.configure(sinks=[], background={background}, flush_interval=0.01)
 done = threading.Event()
 
 def observe(number):
@@ -179,10 +179,10 @@ for _ in range({forks}):
     pid = os.fork()
     if pid == 0:
         import faulthandler
-        faulthandler.dump_traceback_later(20, exit=True)
+        faulthandler.dump_traceback_later(60, exit=True)
         for n in range(30):
             monitor.observe("t", {{"a": n, "new": {{f"x{{n % 5}}y": n}}}})
-        ok = monitor.flush(10)
+        ok = monitor.flush(30)
         told = monitor.health()
         os._exit(0 if ok and told.tools["t"].calls == 30 and not told.swallowed and not told.waiting else 3)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -194,7 +194,7 @@ health = monitor.health()
 assert (health.swallowed, health.waiting) == (0, 0), health
 assert monitor._engine._store.load("t", "").observations == health.tools["t"].calls + {forks} * 30
 """
-    done = run(script, tmp_path)
+    done = run(script, tmp_path, timeout=110)
     assert (done.returncode, done.stderr) == (0, "")
 
 
