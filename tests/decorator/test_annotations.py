@@ -14,6 +14,8 @@ import typing
 import pytest
 from probes import Recorder
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 LAZY = sys.version_info >= (3, 14)
 """Whether annotations that are not strings wait."""
 
