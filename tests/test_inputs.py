@@ -157,7 +157,7 @@ GZIPPED = gzip.compress(os.urandom(300).hex().encode())
         GZIPPED[:-8] + b"\0\0\0\0" + GZIPPED[-4:],
         GZIPPED[:-4] + b"\1\0\0\0",
         GZIPPED[:10] + b"\xff" * 8 + GZIPPED[18:],
-        gzip.compress(b"{}\n") + b"junk",
+        gzip.compress(b"{}\n", mtime=0) + b"junk",
     ],
     ids=["magic only", "header", "truncated", "checksum", "length", "corrupt", "trailing"],
 )
