@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import cli_stores
 import pytest
 from hypothesis import HealthCheck, settings
+from programs import Program
 
 from toolpulse._base import guard
 from toolpulse.judgement import diff
@@ -71,6 +72,21 @@ def postgres_url(postgres):
     name = postgres.new_database()
     yield postgres.url(name)
     postgres.drop_database(name)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts programs in the test's folder, and ends those that still run after it."""
+    programs = []
+
+    def begin(code, *arguments, folder=tmp_path, before=""):
+        programs.append(Program(folder, code, *arguments, before=before))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.process.kill()
+        program.process.communicate(timeout=60)
 
 
 @pytest.fixture

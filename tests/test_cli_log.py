@@ -269,7 +269,7 @@ def _with(**changed) -> bytes:
         (_with(risk="red\x1b[31m"), "not a drift event"),
         (_with(count="17"), "not a drift event"),
         (b"NaN", "NaN is not JSON"),
-        (b"[" * 50_000, "nested too deeply"),
+        (b"[" * 500_000, "nested too deeply"),
     ],
 )
 @pytest.mark.parametrize("flags", [[], ["--json"]])

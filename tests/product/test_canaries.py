@@ -19,6 +19,8 @@ from toolpulse.sinks.logs import LogSink
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import CANARY, RecordingMonitor, assert_no_canary, canaries
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 WHOLE = {
     "text": CANARY,
     "number": 7340917263518449,

@@ -100,6 +100,8 @@ def watched(monitor, **options):
     return one
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.swallows
 @pytest.mark.parametrize("on_drift", ["log", "callable"])
 def test_a_store_that_does_not_answer_holds_up_no_tick(blocked, on_drift):

@@ -15,7 +15,7 @@ from toolpulse import shape_of
 from toolpulse.stores import open_store
 from toolpulse.stores.base import LEASE
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
 
 LATER = 10 * LEASE
 

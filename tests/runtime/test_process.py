@@ -11,7 +11,7 @@ from toolpulse.runtime.process import process
 from toolpulse.stores import open_store
 from toolpulse.testing import RecordingMonitor
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
 
 TOOLS = """
 import multiprocessing, os, sys, threading
@@ -157,12 +157,13 @@ if __name__ == "__main__":
     assert _of(tmp_path, "child") == ["learned", "open"]
 
 
+@pytest.mark.parametrize("forks", [12, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("background", [True, False])
-def test_forks_while_threads_observe_never_hang_and_never_break_a_count(background, tmp_path):
+def test_forks_while_threads_observe_never_hang_and_never_break_a_count(background, forks, tmp_path):
     """A fork takes a picture in the middle of anything: of a lock that is held, of a judgement half done."""
     script = f"""
 import os, threading, toolpulse
-monitor = toolpulse.configure(sinks=[], background={background}, flush_interval=0.001)
+monitor = toolpulse.configure(sinks=[], background={background}, flush_interval=0.01)
 done = threading.Event()
 
 def observe(number):
@@ -174,14 +175,14 @@ def observe(number):
 threads = [threading.Thread(target=observe, args=(number,), daemon=True) for number in range(2)]
 for thread in threads:
     thread.start()
-for _ in range(12):
+for _ in range({forks}):
     pid = os.fork()
     if pid == 0:
         import faulthandler
-        faulthandler.dump_traceback_later(20, exit=True)
+        faulthandler.dump_traceback_later(60, exit=True)
         for n in range(30):
             monitor.observe("t", {{"a": n, "new": {{f"x{{n % 5}}y": n}}}})
-        ok = monitor.flush(10)
+        ok = monitor.flush(30)
         told = monitor.health()
         os._exit(0 if ok and told.tools["t"].calls == 30 and not told.swallowed and not told.waiting else 3)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -191,9 +192,9 @@ for thread in threads:
 assert monitor.flush()
 health = monitor.health()
 assert (health.swallowed, health.waiting) == (0, 0), health
-assert monitor._engine._store.load("t", "").observations == health.tools["t"].calls + 12 * 30
+assert monitor._engine._store.load("t", "").observations == health.tools["t"].calls + {forks} * 30
 """
-    done = run(script, tmp_path)
+    done = run(script, tmp_path, timeout=110)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -165,6 +165,8 @@ def test_a_turn_is_not_given_twice_to_its_holder():
     assert turn.acquire(0)
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
 def test_a_signal_handler_may_call_watched_tools_and_flush():
     """A handler for SIGTERM that says goodbye through a watched tool must not meet a lock that its own thread holds."""
@@ -221,6 +223,8 @@ ENDS = {
 }
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ENDS)
 def test_what_waits_is_told_when_the_process_ends(name, tmp_path):
     """A command that runs for a second is over before the first interval is."""
@@ -233,6 +237,8 @@ def test_what_waits_is_told_when_the_process_ends(name, tmp_path):
     assert events[0].count == 20
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_first_calls_of_all_in_a_handler_of_atexit_are_told(tmp_path):
     """Then it is too late for a thread, from Python 3.12 on; the exit's own flush has to do."""
     configured = SCRIPT[: SCRIPT.index("for n in")]
@@ -241,6 +247,8 @@ def test_first_calls_of_all_in_a_handler_of_atexit_are_told(tmp_path):
     assert [event.status for event in logged(tmp_path)] == ["learned"]
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize(("handler", "told"), [("lambda *_: sys.exit(143)", True), ("signal.SIG_DFL", False)])
 def test_a_terminated_process_tells_what_waits_where_it_has_a_handler(handler, told, tmp_path):
     """A container is stopped by SIGTERM; the docs say what that costs and how to keep it."""
@@ -258,6 +266,8 @@ class Hanging:
 """
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize("order", ["Hanging(), JsonlSink('drift.jsonl')", "JsonlSink('drift.jsonl'), Hanging()"])
 @pytest.mark.parametrize("interval", [0.001, 10_000.0], ids=["running", "at exit"])
 def test_a_sink_that_hangs_neither_stops_the_exit_nor_the_others(order, interval, tmp_path):
@@ -270,6 +280,8 @@ def test_a_sink_that_hangs_neither_stops_the_exit_nor_the_others(order, interval
     assert [event.status for event in logged(tmp_path)] == ["learned", "open"]
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_a_store_that_hangs_does_not_stop_the_exit(tmp_path):
     """A database that does not answer must not keep the process either."""
     script = (

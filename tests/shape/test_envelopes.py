@@ -309,6 +309,8 @@ def nested(levels: int) -> Any:
     return value
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_nesting_is_bounded():
     """A response does not choose how much work it causes."""
     assert unwrap(nested(MAX_ENVELOPES)) == (DATA, "+".join(["tool-return"] * MAX_ENVELOPES), "ok")
@@ -325,6 +327,8 @@ def test_an_envelope_inside_itself_ends():
     assert unwrap(loop).value is loop
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_long_text_stays_text():
     """Decoding is done in the caller's thread, so it is bounded; the bound itself is included."""
     fits = "[" + " " * (MAX_TEXT - 2) + "]"
@@ -466,6 +470,8 @@ def hostile() -> list[Any]:
     ]
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize("position", range(len(hostile())))
 def test_hostile_responses_stay_native(position):
     """A response may raise whatever it likes when looked at; its tool must not notice."""
@@ -532,6 +538,8 @@ def test_iterators_are_not_consumed():
     assert next(stream) == block("x")
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @given(st.from_type(object).filter(lambda x: not isinstance(x, type)) | st.builds(object) | st.functions())
 def test_any_object_gives_a_payload(response):
     """There is no response that cannot be observed."""

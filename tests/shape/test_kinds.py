@@ -338,6 +338,8 @@ HOSTILE = dict.fromkeys(
 HOSTILE["__class__"] = property(refuse)
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("base", "arguments", "expected"),
     [
@@ -396,11 +398,15 @@ class UnhashableKey(str):
         return str.__hash__(self)
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_classes_that_answer_for_themselves():
     """A metaclass may claim every attribute that libraries are recognised by."""
     assert text([AnyAttribute()]) == '["other:tests.shape.test_kinds.AnyAttribute"]'
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize("bases", [(), (dict,), (list,), (str,)])
 def test_a_class_that_cannot_be_hashed_is_read_as_any_other(bases):
     """Types are told apart by identity, beside others in a record, a list or a map, and again when they come again."""
@@ -496,6 +502,8 @@ leaves = st.one_of(
 )
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @given(st.recursive(leaves, containers, max_leaves=15))
 def test_anything_has_a_shape(value):
     """Whatever a tool returns, observing it raises nothing and says the same twice."""
@@ -506,6 +514,8 @@ class Looped(list):
     pass
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_cycles_through_every_container():
     """An object may hold itself by way of a field as well."""
     ring = Plain(1, [])

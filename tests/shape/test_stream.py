@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 
 import pytest
 from hypothesis import given
@@ -154,7 +155,10 @@ def test_a_stream_holds_no_item():
 
     record = StreamRecord(Walker(), "auto")
     items = [Item(a=1) for _ in range(50)]
+    known = [weakref.ref(item) for item in items]
     for item in items:
         record.add(item)
-    del item
-    assert not any(record in gc.get_referrers(one) or len(gc.get_referrers(one)) > 1 for one in items)
+    del item, items
+    gc.collect()
+    assert [one for one in known if one() is not None] == []
+    assert record

@@ -116,6 +116,8 @@ def _tail(path):
     path.write_bytes(path.read_bytes()[: 2 * 4096])
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize("damage", [_pages, _tail])
 def test_a_damaged_file_is_set_aside(path, damage):
     """The next start begins anew, and what can be saved of the old file still can."""
@@ -144,6 +146,8 @@ def test_who_only_asks_moves_no_damaged_file(path, damage):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_a_file_that_was_replaced_meanwhile_is_not_moved(path, monkeypatch):
     """Two processes find the same damage; the second must not move the sound file of the first."""
     _saved(path).close()
@@ -228,6 +232,8 @@ def test_tables_that_are_gone_are_made_by_the_next_process(path):
         assert transaction.now.observations == 0
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_whoever_used_a_file_that_was_deleted_does_not_take_the_new_one_for_it(path):
     """It would forget what it knows, take a break for what is ordinary, and say that all is well."""
     store = _saved(path)
@@ -243,6 +249,8 @@ def test_whoever_used_a_file_that_was_deleted_does_not_take_the_new_one_for_it(p
         pass
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_a_copy_that_was_put_back_is_read_from_its_beginning(path, tmp_path):
     """It has the same numbers as what was read before, and another history."""
     store = _saved(path)

@@ -15,6 +15,8 @@ from toolpulse import Monitor
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 UNSAVED = ("begin", "save", "decided")
 """Where a flush that fails has saved nothing."""
 

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
 
 import pytest
-from scripts import environment, logged, run
+from programs import PRELUDE, told, whole
+from scripts import run
 
 from toolpulse.errors import StoreUnusable
 from toolpulse.stores import open_store
@@ -20,7 +19,7 @@ from toolpulse.stores import sqlite as _sqlite
 from toolpulse.stores.base import LEASE
 from toolpulse.testing import RecordingMonitor
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
 
 GOOD = {"id": 1, "name": "x", "tags": ["a"]}
 BREAK = {**GOOD, "id": "1"}
@@ -36,83 +35,6 @@ def url(request, tmp_path):
 def file(tmp_path):
     """Where a SQLite file is to be."""
     return tmp_path / "t.db"
-
-
-class Program:
-    """A script that runs beside the test; it and the test tell each other how far they are by files in a folder."""
-
-    def __init__(self, folder, code, *arguments):
-        self.folder = folder
-        self.process = subprocess.Popen(
-            [sys.executable, *NO_WORD_OF_FORKS, "-c", PRELUDE + code, *map(str, arguments)],
-            cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    def wait_for(self, name):
-        """Wait until the program says so."""
-        self.wait_until((self.folder / name).exists)
-
-    def wait_until(self, true):
-        """Wait for something the program does."""
-        while not true():
-            assert self.process.poll() is None, self.process.communicate()
-            time.sleep(0.005)
-
-    def kill(self):
-        """End it as the kernel does when memory is short."""
-        self.process.kill()
-        self.process.communicate(timeout=60)
-
-    def result(self):
-        """What it printed, as JSON, and its warnings; it has to end well."""
-        out, err = self.process.communicate(timeout=90)
-        assert self.process.returncode == 0, err
-        return json.loads(out), err.splitlines()
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts programs in the test's folder, and ends those that still run after it."""
-    programs = []
-
-    def begin(code, *arguments, folder=tmp_path):
-        programs.append(Program(folder, code, *arguments))
-        return programs[-1]
-
-    yield begin
-    for program in programs:
-        program.process.kill()
-        program.process.communicate(timeout=60)
-
-
-NO_WORD_OF_FORKS = ("-W", "ignore:This process:DeprecationWarning")
-
-PRELUDE = """
-import json, os, sys, time
-from pathlib import Path
-from toolpulse import Monitor
-from toolpulse.sinks.jsonl import JsonlSink
-
-GOOD = {"id": 1, "name": "x", "tags": ["a"]}
-BREAK = {**GOOD, "id": "1"}
-
-"""
-
-
-def whole(store, tool="t"):
-    """What is known of a tool, once it was seen that counts add up and all texts can be read."""
-    assert store.check() == []
-    known = store.load(tool, "")
-    if known is not None:
-        rows = [*known.rows.values(), *(held.row for held in known.held.values())]
-        merged = known.merged.observations.count if known.merged else 0
-        assert sum(row.count for row in rows) + merged == known.observations
-    return known
-
-
-def told(folder, name="drift.jsonl"):
-    """The ids of what a drift log holds, by status."""
-    return {event.id: event.status for event in logged(folder, name)} if (folder / name).exists() else {}
 
 
 KILLED = """
@@ -278,7 +200,7 @@ LOADED = """
 import threading
 name, url = sys.argv[1:]
 monitor = Monitor(url, sinks=[JsonlSink("drift.jsonl")], flush_interval=0.02)
-calls = while_down = 0
+calls = while_down = outages = 0
 slowest = 0.0
 
 def observe(response):
@@ -299,9 +221,11 @@ while not Path("stop").exists():
     if store == "retrying":
         while_down += 1
         if while_down == 100:
-            Path(name + ".down").touch()
+            Path(f"{name}.down{outages}").touch()
     elif while_down >= 100:
-        Path(name + ".up").touch()
+        Path(f"{name}.up{outages}").touch()
+        while_down = 0
+        outages += 1
     if calls - monitor.health().waiting > 100:
         Path(name + ".running").touch()
     time.sleep(0.0005)
@@ -312,21 +236,23 @@ monitor.close()
 """
 
 
-def test_a_server_that_is_killed_and_comes_back_costs_nothing(start, postgres, postgres_url, tmp_path):
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_server_that_is_killed_and_comes_back_costs_nothing(kills, start, postgres, postgres_url, tmp_path):
     """Calls go on while it is away, as fast as before, and every one of them is in it afterwards."""
-    programs = [start(LOADED, name, postgres_url) for name in ("one", "two")]
-    for program, name in zip(programs, ("one", "two"), strict=True):
+    programs = {name: start(LOADED, name, postgres_url) for name in ("one", "two")}
+    for name, program in programs.items():
         program.wait_for(f"{name}.running")
-    postgres.kill()
-    try:
-        for program, name in zip(programs, ("one", "two"), strict=True):
-            program.wait_for(f"{name}.down")
-    finally:
-        postgres.start()
-    for program, name in zip(programs, ("one", "two"), strict=True):
-        program.wait_for(f"{name}.up")
+    for kill in range(kills):
+        postgres.kill()
+        try:
+            for name, program in programs.items():
+                program.wait_for(f"{name}.down{kill}")
+        finally:
+            postgres.start()
+        for name, program in programs.items():
+            program.wait_for(f"{name}.up{kill}")
     (tmp_path / "stop").touch()
-    said = [program.result() for program in programs]
+    said = [program.result() for program in programs.values()]
     for result, warnings in said:
         assert (result["ok"], result["waiting"], result["store"], result["kinds"]) == (True, 0, "ok", 1)
         assert result["slowest"] < 2.0
@@ -349,10 +275,10 @@ def test_a_server_that_is_down_at_the_start_is_found_later(start, postgres, post
     postgres.kill()
     try:
         program = start(LOADED, "early", postgres_url)
-        program.wait_for("early.down")
+        program.wait_for("early.down0")
     finally:
         postgres.start()
-    program.wait_for("early.up")
+    program.wait_for("early.up0")
     (tmp_path / "stop").touch()
     result, warnings = program.result()
     assert (result["ok"], result["waiting"], result["store"], len(warnings)) == (True, 0, "ok", 1)

@@ -15,6 +15,8 @@ from store_writers import save, save_for_sure, write, write_for_ever, write_to
 
 from toolpulse.stores import open_store
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 SPAWN = multiprocessing.get_context("spawn")
 
 

@@ -19,7 +19,7 @@ def environment(**more):
 
 
 def run(code, cwd, *, env=None, python=sys.executable, **options):
-    """Run the code and return what it did; a minute is time enough for any of them."""
+    """Run the code and return what it did; a minute is time enough for most of them."""
     return subprocess.run(
         [python, "-W", "ignore:This process:DeprecationWarning", "-c", code],  # 3.12 and later warn of forks
         cwd=cwd,
@@ -27,7 +27,7 @@ def run(code, cwd, *, env=None, python=sys.executable, **options):
         capture_output=True,
         text=options.pop("text", True),
         check=False,
-        timeout=60,
+        timeout=options.pop("timeout", 60),
         **options,
     )
 

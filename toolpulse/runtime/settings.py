@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -44,9 +45,15 @@ def check_tool(tool: Any) -> None:
 
 def check_store(store: Any) -> str | Store:
     """A URL, or an object with a store's methods."""
-    if not isinstance(store, str | Store):
+    # not isinstance: since Python 3.12 it does not see the methods that a store hands on by __getattr__
+    if not isinstance(store, str) and not all(callable(getattr(store, name, None)) for name in _STORE):
         raise ConfigurationError(f"store must be a URL or have a store's methods, not {type(store).__name__}")
-    return store
+    checked: str | Store = store
+    return checked
+
+
+_STORE = [name for name in vars(Store) if name[0] != "_" and inspect.isfunction(getattr(Store, name))]
+"""The methods of a store."""
 
 
 def check_sinks(sinks: Any) -> tuple[Sink, ...]:
