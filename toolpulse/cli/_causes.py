@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from toolpulse.verdicts import Cause, Ruling
+    from toolpulse.provenance.comparison.result import Cause, Ruling
 
 _MOST: Final = 4
 """Places that are listed for one reason."""

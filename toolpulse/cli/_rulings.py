@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from toolpulse.judgement.diff import Change
-    from toolpulse.verdicts import Ruling
+    from toolpulse.provenance.comparison.result import Ruling
 
 _HEADS: Final = dict.fromkeys(("removed", "contract", "added", "description", "reordered"), "CHANGED") | dict.fromkeys(
     ("first", "new"), "RECORDED"

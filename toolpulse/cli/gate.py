@@ -12,9 +12,9 @@ from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
 from toolpulse.cli._text import plural
+from toolpulse.provenance.comparison.result import Code, Ruling
 from toolpulse.provenance.gate import ALIGNMENTS, alignment, attribution, gate, refusal
 from toolpulse.provenance.readers import FORMATS, load_trace
-from toolpulse.verdicts import Code, Ruling
 
 _HEADS: Final = {Code.OK: "COMPARABLE", Code.INCOMPARABLE: "INCOMPARABLE", Code.PRECONDITION: "NO GENERATIONS"}
 

@@ -14,9 +14,9 @@ from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json, remark, tell
 from toolpulse.cli.inputs import document, shown, text
 from toolpulse.errors import ConfigurationError
+from toolpulse.provenance.comparison.result import Cause, Code, Ruling
 from toolpulse.provenance.ledger import Ledger
 from toolpulse.provenance.prompt import LENGTH, prompt_diff, release_fingerprint, remarks, request_fingerprint
-from toolpulse.verdicts import Cause, Code, Ruling
 
 
 def key_of(args: argparse.Namespace) -> str | None:

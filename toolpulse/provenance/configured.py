@@ -12,7 +12,7 @@ from toolpulse._base import files
 from toolpulse._base.canonical import digest, plain
 from toolpulse.errors import InputError
 from toolpulse.provenance.manifest import LENGTH, Manifest, build_manifest
-from toolpulse.stores.files import load_document
+from toolpulse.provenance.record_files import load_document
 
 _PATHS: Final = ("tools", "prompts", "lockfile")
 _NEEDED: Final = frozenset({"model_requested", "model_params", "tool_timeout_s", *_PATHS})

@@ -10,8 +10,8 @@ from typing import Any, AnyStr, Final
 from toolpulse._base.canonical import digest, digest_of, load_exact, plain
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
-from toolpulse.provenance._schemas import whole_numbers
 from toolpulse.provenance.prompt import typed_parameters
+from toolpulse.provenance.schemas.json_schema import whole_numbers
 from toolpulse.provenance.tools import tools_fingerprint
 
 SCHEMA: Final = 1

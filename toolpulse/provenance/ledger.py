@@ -15,12 +15,12 @@ from typing import Any, Final
 import msgspec
 
 from toolpulse._base.canonical import digest, digest_of, same_digest
-from toolpulse.documents import compare, kind
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.judgement.diff import Change
+from toolpulse.provenance import record_files
+from toolpulse.provenance.comparison.documents import compare, kind
+from toolpulse.provenance.comparison.result import Cause, Code, Ruling
 from toolpulse.provenance.prompt import checked
-from toolpulse.stores import files
-from toolpulse.verdicts import Cause, Code, Ruling
 
 SCHEMA: Final = 1
 KIND: Final = "release"
@@ -165,7 +165,7 @@ class Ledger:
         path = self._path(name)
         if not os.path.lexists(path):
             return None
-        plain = files.load(path, kind=KIND, schema=SCHEMA)
+        plain = record_files.load(path, kind=KIND, schema=SCHEMA)
         try:
             entry = msgspec.convert(plain, _Entry)
         except msgspec.ValidationError as error:
@@ -179,7 +179,7 @@ class Ledger:
     def _write(self, entry: _Entry) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         plain: dict[str, Any] = msgspec.to_builtins(entry)
-        files.save(self._path(entry.name), plain, kind=KIND, schema=SCHEMA)
+        record_files.save(self._path(entry.name), plain, kind=KIND, schema=SCHEMA)
 
 
 _RECORDED: Final = {

@@ -12,7 +12,7 @@ import msgspec
 from toolpulse._base.canonical import digest_of, plain
 from toolpulse._base.files import check_schema, named
 from toolpulse.errors import InputError
-from toolpulse.provenance import _folders
+from toolpulse.provenance import folder_digests
 from toolpulse.provenance.prompt import typed_parameters
 
 SCHEMA: Final = 1
@@ -122,9 +122,9 @@ def build_manifest(
     model_requested: str,
     model_params: Mapping[str, Any],
     tool_timeout_s: float,
-    tools: _folders.Folder | Mapping[str, Any],
-    prompts: _folders.Folder,
-    lockfile: _folders.Folder,
+    tools: folder_digests.Folder | Mapping[str, Any],
+    prompts: folder_digests.Folder,
+    lockfile: folder_digests.Folder,
     model_returned: str | None = None,
     python: str | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -139,7 +139,7 @@ def build_manifest(
 
     Raises InputError where a file cannot be read or a schema is no JSON, SpecError for a parameter of a wrong type.
     """
-    schemas = _folders.schemas(tools, allow_empty=allow_empty)
+    schemas = folder_digests.schemas(tools, allow_empty=allow_empty)
     return _made(
         {
             "model_requested": model_requested,
@@ -147,8 +147,8 @@ def build_manifest(
             "model_params": dict(model_params),
             "tool_timeout_s": tool_timeout_s,
             "tool_schemas": digest_of(schemas),
-            "prompts": digest_of(_folders.contents(prompts, allow_empty=allow_empty)),
-            "lockfile": _folders.content(lockfile),
+            "prompts": digest_of(folder_digests.contents(prompts, allow_empty=allow_empty)),
+            "lockfile": folder_digests.content(lockfile),
             "python": platform.python_version() if python is None else python,
             "extra": dict(extra or {}),
         }

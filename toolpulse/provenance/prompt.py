@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolpulse._base.canonical import digest, digest_of, plain
-from toolpulse.documents import compare
 from toolpulse.errors import InputError
 from toolpulse.judgement.diff import Change
 from toolpulse.provenance.attributes import FLOATS, INTEGERS
+from toolpulse.provenance.comparison.documents import compare
 
 LENGTH: Final = 12
 """Hex digits of a fingerprint that people read. Looked up is always by all 64."""

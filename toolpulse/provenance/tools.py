@@ -14,17 +14,17 @@ import msgspec
 
 from toolpulse._base.canonical import digest_of
 from toolpulse._base.paths import ROOT, Path, format_path, parse_path
-from toolpulse.documents import compare, renames
 from toolpulse.errors import InputError
 from toolpulse.judgement.consumer import Finding
 from toolpulse.judgement.diff import Change, Fact
 from toolpulse.judgement.rules import Risk, classify_schema
-from toolpulse.provenance._arguments import schema_changes, words_path
-from toolpulse.provenance._definitions import Definition, definitions
-from toolpulse.provenance._functions import of_function as definition_of
-from toolpulse.provenance._schemas import contract, whole_numbers, words
-from toolpulse.stores import files
-from toolpulse.verdicts import Cause, Code, Ruling
+from toolpulse.provenance import record_files
+from toolpulse.provenance.comparison.documents import compare, renames
+from toolpulse.provenance.comparison.result import Cause, Code, Ruling
+from toolpulse.provenance.schemas.argument_differences import schema_changes, words_path
+from toolpulse.provenance.schemas.definitions import Definition, definitions
+from toolpulse.provenance.schemas.functions import of_function as definition_of
+from toolpulse.provenance.schemas.json_schema import contract, whole_numbers, words
 
 __all__ = [
     "PIN", "SCHEMA", "ToolSet", "check", "definition_of", "load_pin", "pin", "tools_diff", "tools_fingerprint",
@@ -119,13 +119,13 @@ def pin(path: str | os.PathLike[str], tools: object) -> dict[str, Any]:
         name: {**fingerprint["tools"][name], "accepts": tool.accepts, "words": tool.words}
         for name, tool in known.tools.items()
     }
-    files.save(path, {**fingerprint, "tools": rows}, kind=PIN, schema=SCHEMA)
+    record_files.save(path, {**fingerprint, "tools": rows}, kind=PIN, schema=SCHEMA)
     return fingerprint
 
 
 def load_pin(path: str | os.PathLike[str]) -> ToolSet:
     """Read a pin file. Raises InputError where it is none, or its contracts are not those of its digests."""
-    plain = files.load(path, kind=PIN, schema=SCHEMA)
+    plain = record_files.load(path, kind=PIN, schema=SCHEMA)
     try:
         rows = {name: msgspec.convert(plain["tools"][name], Tool) for name in plain["order"]}
         known = ToolSet(rows)

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.provenance.readers import console, langfuse, langsmith, logfire, native, openinference, otlp
-from toolpulse.provenance.readers._documents import documents
-from toolpulse.provenance.readers.base import Generation, ToolCall, Trace
+from toolpulse.provenance.readers.formats import console, langfuse, langsmith, logfire, native, openinference, otlp
+from toolpulse.provenance.readers.json_documents import documents
+from toolpulse.provenance.readers.records import Generation, ToolCall, Trace
 
 __all__ = ["FORMATS", "Generation", "ToolCall", "Trace", "load_trace"]
 

@@ -1,0 +1,3 @@
+"""Two documents side by side."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""One file for each format."""
+
+from __future__ import annotations

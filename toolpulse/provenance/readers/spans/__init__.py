@@ -1,0 +1,3 @@
+"""What one span says."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Definitions of tools."""
+
+from __future__ import annotations
