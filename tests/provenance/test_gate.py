@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from traces import FETCH, GONE, SEARCH, changed, renamed, stamped, write
 
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.provenance.comparison.result import Code
+from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.gate import REASONS, alignment, attribution, gate
 from toolpulse.provenance.readers import load_trace
 

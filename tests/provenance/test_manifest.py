@@ -19,7 +19,7 @@ from toolpulse.errors import (
     SchemaUnsupported,
 )
 from toolpulse.provenance import manifest as manifests
-from toolpulse.provenance.comparison.result import Code
+from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.configured import manifest_from
 from toolpulse.provenance.environment import ADVICE, advice, classify
 from toolpulse.provenance.environment.runs import classify_files, classify_runs, group, load_run

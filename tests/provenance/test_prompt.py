@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toolpulse._base.canonical import CanonicalError
 from toolpulse.errors import ConfigurationError, InputError, SchemaMissing, SchemaUnsupported
 from toolpulse.provenance import context
-from toolpulse.provenance.comparison.result import Code
+from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.ledger import Ledger
 from toolpulse.provenance.prompt import (
     SpecError,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from traces import GIVEN, SEARCH, stamped, write
 
 from toolpulse.errors import ConfigurationError, InputError, SchemaMissing, SchemaUnsupported
-from toolpulse.provenance.comparison.result import Code
+from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.gate import gate
 from toolpulse.provenance.generation import generation_fingerprint
 from toolpulse.provenance.readers import FORMATS, load_trace
@@ -437,7 +437,7 @@ def test_blank_lines_a_mark_and_line_ends_are_tolerated(tmp_path):
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     trace = load_trace(file)
     assert (len(trace.generations), len(trace.tool_calls)) == (1, 1)
-    assert trace.generations[0].place.endswith("t.jsonl:2")
+    assert trace.generations[0].location.endswith("t.jsonl:2")
 
 
 def lines(*more):

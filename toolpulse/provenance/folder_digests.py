@@ -1,4 +1,7 @@
-"""Digests of what lies in folders: the same for the same contents, whatever the order and the times of the files."""
+"""Digests of what is in folders: the same for the same contents, whatever the order and the times of the files.
+
+Reads files and follows links inside the folder. Called by ``manifest``.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,18 @@ def content(path: Folder) -> str:
 
 
 def schemas(tools: Folder | Mapping[str, Any], *, allow_empty: bool) -> dict[str, Any]:
-    """The JSON documents in the ``*.json`` files of a folder by the files' names without it, or those of a mapping.
+    """The tool schemas of a folder, by the path of each ``*.json`` file without its ending, or those of a mapping.
 
     Raises InputError naming the file where one is no JSON, and where there are none unless ``allow_empty``.
     """
     if isinstance(tools, Mapping):
-        found: dict[str, Any] = plain(dict(tools))
+        documents: dict[str, Any] = plain(dict(tools))
     else:
         walked = _walked(Path(tools))
-        found = {path.removesuffix(".json"): _document(file) for path, file in walked if path.endswith(".json")}
-    if not found and not allow_empty:
+        documents = {path.removesuffix(".json"): _document(file) for path, file in walked if path.endswith(".json")}
+    if not documents and not allow_empty:
         raise InputError(f"{tools if not isinstance(tools, Mapping) else 'tools'}: no tool schema is there")
-    return found
+    return documents
 
 
 def _document(file: Path) -> Any:
@@ -46,16 +49,17 @@ def _document(file: Path) -> Any:
 def contents(folder: Folder, *, allow_empty: bool) -> list[list[str]]:
     """``[path below the folder, digest of the bytes]`` of each file, sorted; hidden files are left out.
 
-    A list and no joined text, so that no name can pass for the contents of another file. Raises InputError where one
-    cannot be read or a link leads out of the folder, and where there are none unless ``allow_empty``.
+    It is a list and no joined text, so that no file's name can pass for the contents of another file. Raises InputError
+    where one cannot be read or a link leads out of the folder, and where there are none unless ``allow_empty``.
     """
-    found = sorted([path, content(file)] for path, file in _walked(Path(folder)))
-    if not found and not allow_empty:
+    rows = sorted([path, content(file)] for path, file in _walked(Path(folder)))
+    if not rows and not allow_empty:
         raise InputError(f"{os.fspath(folder)}: no file is there")
-    return found
+    return rows
 
 
 def _walked(root: Path) -> Iterator[tuple[str, Path]]:
+    """Each file below a folder, as its path from there with ``/`` between, and itself."""
     try:
         real = root.resolve(strict=True)
         yield from _below(root, real, "", (real,))
@@ -64,7 +68,8 @@ def _walked(root: Path) -> Iterator[tuple[str, Path]]:
         raise InputError(f"{getattr(error, 'filename', None) or root}: {reason}") from None
 
 
-def _below(folder: Path, root: Path, prefix: str, open_: tuple[Path, ...]) -> Iterator[tuple[str, Path]]:
+def _below(folder: Path, root: Path, prefix: str, parents: tuple[Path, ...]) -> Iterator[tuple[str, Path]]:
+    """``parents`` are the real folders that are being walked, by which a link that leads back is known."""
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith("."):
             continue
@@ -73,7 +78,7 @@ def _below(folder: Path, root: Path, prefix: str, open_: tuple[Path, ...]) -> It
             raise InputError(f"{entry}: the link leads out of {root.name}")
         if not real.is_dir():
             yield prefix + entry.name, entry
-        elif real in open_:
+        elif real in parents:
             raise InputError(f"{entry}: the link leads back to where it is")
         else:
-            yield from _below(entry, root, f"{prefix}{entry.name}/", (*open_, real))
+            yield from _below(entry, root, f"{prefix}{entry.name}/", (*parents, real))

@@ -1,7 +1,7 @@
-"""Ledgers and pins as files made to be committed: sorted JSON, one line a fact, so that two branches merge.
+"""Ledgers, pins and manifests as files made to be committed: sorted JSON, one line a fact, so that two branches merge.
 
-The one way to keep something in a file. Every object carries an integer ``schema`` and the ``kind`` it is; both are
-asked before its content is looked at.
+This is the one way in which provenance keeps a document in a file. Every document carries an integer ``schema`` and a
+``kind``; both are checked before anything else of it is looked at.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["check_schema", "check_schemas", "encode", "load", "load_document", "
 
 
 def encode(document: dict[str, Any], *, kind: str, schema: int = 1) -> bytes:
-    """The bytes of the file of a document: ``schema`` and ``kind`` stamped, keys sorted, ASCII.
+    """The bytes of the file of a document: ``schema`` and ``kind`` are added, keys are sorted, all is ASCII.
 
     Raises CanonicalError where the document is no JSON.
     """
@@ -26,9 +26,9 @@ def encode(document: dict[str, Any], *, kind: str, schema: int = 1) -> bytes:
 
 
 def save(path: str | os.PathLike[str], document: dict[str, Any], *, kind: str, schema: int = 1) -> None:
-    """Write a document; the file is replaced whole or not at all.
+    """Write a document. The file is replaced whole or not at all.
 
-    Raises CanonicalError where the document is no JSON, OSError where the folder does not take it.
+    Raises CanonicalError where the document is no JSON, OSError where the file cannot be written.
     """
     files.replace(path, encode(document, kind=kind, schema=schema))
 
@@ -36,24 +36,25 @@ def save(path: str | os.PathLike[str], document: dict[str, Any], *, kind: str, s
 def load(path: str | os.PathLike[str], *, kind: str, schema: int = 1) -> dict[str, Any]:
     """Read a document that ``save`` wrote, ``schema`` and ``kind`` included.
 
-    Raises InputError, the file's name in front, where it cannot be read, is no JSON, says another ``kind``, or says no
-    ``schema`` (SchemaMissing) or another one (SchemaUnsupported).
+    Raises InputError, the file's name in front, where it cannot be read, is no JSON, or is of another ``kind``;
+    SchemaMissing and SchemaUnsupported where it has no ``schema`` or another one.
     """
-    found = load_document(path)
+    document = load_document(path)
     try:
-        check_schema(found, schema, kind)
-        if found.get("kind") != kind:
+        check_schema(document, schema, kind)
+        if document.get("kind") != kind:
             raise InputError(f"not a {kind}: kind says otherwise")
     except InputError as error:
         raise files.named(path, error) from None
-    checked: dict[str, Any] = found
+    checked: dict[str, Any] = document
     return checked
 
 
 def load_document(path: str | os.PathLike[str]) -> Any:
-    """Read one JSON document of any kind, exactly; a byte order mark in front is passed over.
+    """Read one JSON document of any kind, exactly. A byte order mark at its beginning is skipped.
 
-    Raises InputError, the file's name in front, where it cannot be read or is no JSON; CanonicalError keeps its path.
+    Raises InputError, the file's name in front, where it cannot be read or is no JSON; of a CanonicalError the path
+    inside the document is kept.
     """
     data = files.read(path).removeprefix(b"\xef\xbb\xbf")
     try:

@@ -1,75 +1,18 @@
-"""Whether two runs had the same environment, by their manifests; what differs, and what then is to be done."""
+"""Whether two runs had the same environment, by their manifests; what differs, and what then is to be done. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from toolpulse._base.files import check_schemas
-from toolpulse.judgement.diff import Change
 from toolpulse.provenance import manifest as manifests
+from toolpulse.provenance.comparison.codes import Code
+from toolpulse.provenance.comparison.difference import Difference
 from toolpulse.provenance.comparison.documents import compare
-from toolpulse.provenance.comparison.result import Cause, Code, Ruling
+from toolpulse.provenance.comparison.result import Cause, Comparison
+from toolpulse.provenance.environment.advice import ADVICE, Advice, advice
 from toolpulse.provenance.manifest import RETURNED, WHAT, Manifest, manifest_of
-
-
-class Advice(NamedTuple):
-    """What a verdict asks for."""
-
-    verdict: str
-    fields: tuple[str, ...]
-    """The fields that lead to it; of ENV_DRIFT all others too."""
-    first: str
-    """What to look at first."""
-    action: str
-    """What usually is to be done."""
-
-
-ADVICE: Final = (
-    Advice(
-        "MODEL_DRIFT",
-        ("model_requested", RETURNED, "model_params"),
-        "which model answered (model_returned) and what the provider announced for it",
-        "pin the recorded model and parameters, or record a new baseline with the new one; leave the prompt alone",
-    ),
-    Advice(
-        "SCHEMA_DRIFT",
-        ("tool_schemas",),
-        "the difference of the tool schemas: toolpulse tools diff",
-        "restore the recorded schemas, or migrate both sides and record again",
-    ),
-    Advice(
-        "CODE_DRIFT",
-        ("prompts", "lockfile"),
-        "the history of the prompts and of the lock file since the recorded run",
-        "check out the recorded revision and run again; if that passes, bisect",
-    ),
-    Advice(
-        "ENV_DRIFT",
-        ("python", "tool_timeout_s"),
-        "interpreter, time-outs, flags, variables and row versions",
-        "rebuild the recorded environment and run again before reading the difference",
-    ),
-    Advice(
-        "SAME_ENV",
-        (),
-        "the first step at which the two runs differ",
-        "the environment is not the reason: compare the steps, and only then touch the prompt",
-    ),
-)
-"""The table of decisions, the first that applies is the verdict."""
-
-UNVERIFIED: Final = Advice(
-    "UNVERIFIED",
-    (),
-    "whether the provider returns the name of the model that answered",
-    "record model_returned with each call (TraceWriter.note_returned)",
-)
-
-
-def advice(verdict: str) -> Advice:
-    """What a verdict asks for. Raises KeyError for another word."""
-    return {one.verdict: one for one in (*ADVICE, UNVERIFIED)}[verdict]
 
 
 def classify(
@@ -80,15 +23,16 @@ def classify(
     current_models: Collection[str] = (),
     strict: bool = False,
     values: bool = False,
-) -> Ruling:
+) -> Comparison:
     """Whether two runs had the same environment, and everything in which they had not.
 
-    ``primary`` is the first verdict of ``ADVICE`` that applies, ``causes`` are all of them with their fields. The
-    models that calls are known to have returned are given beside the manifests and count as theirs. Where neither side
-    knows one, that is ``unverified``, and with ``strict`` not good enough; where one side does, it is MODEL_DRIFT. The
-    code is OK for the same environment, else PRECONDITION. ``values`` shows the values of what differs.
+    ``primary`` is the first verdict of ``ADVICE`` that applies; ``causes`` are all that apply, with their fields. The
+    models that are known to have answered calls are given beside the manifests and count as theirs. Where neither side
+    knows one, ``model_returned`` is ``unverified``, and with ``strict`` the verdict is UNVERIFIED; where one side does,
+    it is MODEL_DRIFT. The code is OK for the same environment, else PRECONDITION. ``values`` shows the values of what
+    differs.
 
-    Raises as ``manifest_of``; the schema versions of both sides are looked at first (SchemaMissing, SchemaUnsupported,
+    Raises as ``manifest_of``. The schema versions of both sides are checked first (SchemaMissing, SchemaUnsupported,
     SchemaMismatch).
     """
     if not isinstance(recorded, Manifest) or not isinstance(current, Manifest):
@@ -100,10 +44,10 @@ def classify(
     if models[0] != models[1]:
         differing.add(RETURNED)
         changes += (_returned(*models, values=values),)
-    causes = tuple(Cause(a.verdict, names=names) for a in ADVICE if (names := _names(a, differing)))
+    causes = tuple(Cause(a.verdict, names=names) for a in ADVICE if (names := _fields_of(a, differing)))
     unverified = () if all(models) else (RETURNED,)
     verdict = causes[0].reason if causes else "UNVERIFIED" if strict and unverified else "SAME_ENV"
-    return Ruling(
+    return Comparison(
         Code.OK if verdict == "SAME_ENV" else Code.PRECONDITION,
         verdict,
         causes,
@@ -126,31 +70,32 @@ def _models(manifest: Manifest, observed: Collection[str]) -> frozenset[str]:
 
 
 def _compared(manifest: Manifest) -> dict[str, Any]:
-    """What is compared field by field: all but the returned model, which calls may have told."""
+    """What is compared field by field: all but the returned model, which calls may have shown too."""
     return {name: value for name, value in {**manifest.fields, "extra": manifest.extra}.items() if name != RETURNED}
 
 
-def _field(change: Change) -> str:
+def _field(change: Difference) -> str:
+    """The field of a manifest that a difference is in; of ``extra`` the field inside it."""
     first = [step for step in change.path if isinstance(step, str)][:2]
     return ".".join(first) if first[0] == "extra" else first[0]
 
 
-def _names(verdict: Advice, differing: set[str]) -> tuple[str, ...]:
-    """Those of the fields that lead to a verdict; to ENV_DRIFT all that lead to no other."""
+def _fields_of(verdict: Advice, differing: set[str]) -> tuple[str, ...]:
+    """Those of the fields that lead to a verdict; to ENV_DRIFT also all that lead to no other."""
     elsewhere = {name for one in ADVICE for name in one.fields}
     rest = differing - elsewhere if verdict.verdict == "ENV_DRIFT" else set()
     return tuple(sorted(differing & set(verdict.fields) | rest))
 
 
-def _returned(one: frozenset[str], other: frozenset[str], *, values: bool) -> Change:
+def _returned(one: frozenset[str], other: frozenset[str], *, values: bool) -> Difference:
     before, after = ((", ".join(sorted(side)) if values else "string") if side else "missing" for side in (one, other))
     evidence = "the models that answered differ" if one and other else "recorded on one side only"
-    return Change((RETURNED,), "value", before, after, evidence)
+    return Difference((RETURNED,), "value", before, after, evidence)
 
 
 def _message(verdict: str, causes: tuple[Cause, ...], models: tuple[frozenset[str], frozenset[str]]) -> str:
-    told = advice(verdict)
+    row = advice(verdict)
     several = any(len(side) > 1 for side in models)
     head = "; ".join(map(str, causes)) or "the recorded fields are equal"
     note = " More than one model answered in one run." if several else ""
-    return f"{head}.{note} Check first: {told.first}. Usual action: {told.action}."
+    return f"{head}.{note} Check first: {row.first}. Usual action: {row.action}."

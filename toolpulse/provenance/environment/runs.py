@@ -1,4 +1,4 @@
-"""Runs as their traces tell of them: which had the environment of another, and which had not."""
+"""Runs, read from their traces or manifests, and which of them had the environment of another."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import msgspec
 
 from toolpulse._base.files import check_schemas, named
 from toolpulse.errors import InputError
-from toolpulse.provenance.comparison.result import Ruling
-from toolpulse.provenance.environment.classify import ADVICE, UNVERIFIED, classify
+from toolpulse.provenance.comparison.result import Comparison
+from toolpulse.provenance.environment.advice import ADVICE, UNVERIFIED
+from toolpulse.provenance.environment.classify import classify
 from toolpulse.provenance.manifest import SUPPORTED, WHAT, Manifest, manifest_of
 from toolpulse.provenance.readers import load_trace
 from toolpulse.provenance.readers.json_documents import documents
@@ -20,7 +21,7 @@ _VERDICTS: Final = ("SAME_ENV", *(one.verdict for one in ADVICE[:-1]), UNVERIFIE
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A run: its file, its manifest, and the models that its calls are known to have returned."""
+    """A run: its file, its manifest, and the models that are known to have answered its calls."""
 
     file: str
     manifest: Manifest
@@ -28,10 +29,10 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """The runs to which one verdict applies, each with its ruling."""
+    """The runs to which one verdict applies, each as its file and its comparison with the reference."""
 
     verdict: str
-    runs: tuple[tuple[str, Ruling], ...]
+    runs: tuple[tuple[str, Comparison], ...]
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
@@ -58,8 +59,8 @@ def _head(path: str | os.PathLike[str]) -> dict[str, Any]:
     return first
 
 
-def classify_runs(recorded: Run, current: Run, *, strict: bool = False, values: bool = False) -> Ruling:
-    """Whether two runs had the same environment: ``classify`` with the models that their calls returned."""
+def classify_runs(recorded: Run, current: Run, *, strict: bool = False, values: bool = False) -> Comparison:
+    """Whether two runs had the same environment: ``classify`` with the models that answered their calls."""
     return classify(
         recorded.manifest,
         current.manifest,
@@ -72,8 +73,8 @@ def classify_runs(recorded: Run, current: Run, *, strict: bool = False, values: 
 
 def classify_files(
     recorded: str | os.PathLike[str], current: str | os.PathLike[str], *, strict: bool = False, values: bool = False
-) -> Ruling:
-    """``classify_runs`` of two files, a trace or a manifest each; the versions of both sides are looked at first.
+) -> Comparison:
+    """``classify_runs`` of two files, a trace or a manifest each; the versions of both sides are checked first.
 
     Raises as ``load_run``, and SchemaMissing where neither side has a version, SchemaMismatch where they differ.
     """
@@ -90,14 +91,15 @@ def classify_files(
 def group(reference: Run, runs: Iterable[Run], *, strict: bool = False) -> tuple[Group, ...]:
     """Runs by what their environment was, compared with that of ``reference``, those with the same one first.
 
-    Given the failing runs it answers which of them had a stable environment: only those failures are the agent's own.
+    Given the runs that failed, it answers which of them had the environment of a run that passed: only those failures
+    are the agent's own. Raises as ``classify``.
     """
-    ruled = [(run.file, classify_runs(reference, run, strict=strict)) for run in runs]
-    return tuple(_groups(ruled))
+    compared = [(run.file, classify_runs(reference, run, strict=strict)) for run in runs]
+    return tuple(_groups(compared))
 
 
-def _groups(ruled: list[tuple[str, Ruling]]) -> Iterator[Group]:
+def _groups(compared: list[tuple[str, Comparison]]) -> Iterator[Group]:
     for verdict in _VERDICTS:
-        found = tuple(one for one in ruled if one[1].primary == verdict)
-        if found:
-            yield Group(verdict, found)
+        runs = tuple(one for one in compared if one[1].primary == verdict)
+        if runs:
+            yield Group(verdict, runs)

@@ -18,11 +18,12 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 def documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
-    """Each document with where it begins (``file:line``), read exactly; blank lines and a byte order mark are skipped.
+    """Each document with where it begins (``file:line``), read exactly. Blank lines and a byte order mark are skipped.
 
-    Raises InputError where the file cannot be read; while iterating, one that says file, line and what is wrong.
+    A file whose first line is no complete document is read as documents one after the other, over several lines each.
+    Raises InputError where the file cannot be read; while iterating, InputError with file, line and what is wrong.
     """
-    file = _shown(os.fspath(path))
+    file = _printable(os.fspath(path))
     data = files.read(path).removeprefix(_BOM)
     first, _, _ = data.lstrip(_BLANK).partition(b"\n")
     try:
@@ -68,5 +69,6 @@ def _loaded(file: str, line: int, text: bytes | str) -> Any:
         raise InputError(f"{file}:{line}: {error}") from None
 
 
-def _shown(file: str) -> str:
+def _printable(file: str) -> str:
+    """A file's name as messages show it: control characters are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in file)

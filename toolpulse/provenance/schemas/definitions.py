@@ -1,6 +1,6 @@
-"""Tool definitions as OpenAI, Anthropic, MCP and OpenTelemetry write them, in one form.
+"""Tool definitions as OpenAI, Anthropic, MCP and OpenTelemetry write them, read into one form.
 
-No framework is imported: an object is read by the attributes that a definition has, a list by ``tools``.
+No framework is imported: an object is read by the attributes that a definition has, a list by its ``tools``.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from toolpulse.provenance.schemas.functions import is_function, of_function
 _PARAMETERS: Final = ("parameters", "input_schema", "inputSchema")
 _OUTPUT: Final = ("outputSchema", "output_schema")
 _WORDS: Final = ("description", "title", "annotations")
-_OBJECT: Final = ("name", "type", *_WORDS, *_PARAMETERS, *_OUTPUT)
-_FUNCTION: Final = ("function", "custom")
+_ATTRIBUTES: Final = ("name", "type", *_WORDS, *_PARAMETERS, *_OUTPUT)
+"""What is read from a definition that is an object."""
+_CALLERS_OWN: Final = ("function", "custom")
 """The ``type`` of tools that the caller defines; any other is a tool of the provider's own."""
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """One tool: what it takes and gives, and the words about it. Plain JSON, nothing stripped."""
+    """One tool: what it takes and gives, and the words about it. Plain JSON, nothing left out."""
 
     name: str
     parameters: Any
     """A JSON Schema; null where the tool takes nothing; of a provider's own tool its whole configuration."""
     output: Any = None
+    """A JSON Schema of what it returns, or None."""
     words: dict[str, Any] = {}
     """What is said of the tool as a whole: description, title, MCP's annotations."""
     own: bool = True
@@ -36,16 +38,16 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 def definitions(tools: object) -> tuple[Definition, ...]:
-    """The definitions in a list, an MCP ``tools/list`` result (object, dict, JSON-RPC response), or functions.
+    """Read definitions from a list, an MCP ``tools/list`` result (object, dict, JSON-RPC response), or functions.
 
     Raises InputError where something is no definition, has no name, says nothing of its parameters, or has the name of
     another; CanonicalError where a schema is no JSON.
     """
-    found = tuple(_one(tool, at) for at, tool in enumerate(_listed(tools)))
-    names = [one.name for one in found]
+    all_of_them = tuple(_definition(tool, number) for number, tool in enumerate(_listed(tools), 1))
+    names = [one.name for one in all_of_them]
     if len(set(names)) < len(names):
         raise InputError(f"two tools are named {max(names, key=names.count)}")
-    return found
+    return all_of_them
 
 
 def _listed(tools: object) -> Iterable[object]:
@@ -59,16 +61,17 @@ def _listed(tools: object) -> Iterable[object]:
     return tools
 
 
-def _one(tool: object, at: int) -> Definition:
+def _definition(tool: object, number: int) -> Definition:
+    """``number`` says in messages which one of the list it is, from 1."""
     if is_function(tool):
         tool = of_function(tool)
     body = _body(tool)
     name = body.get("name")
-    own = body.get("type", "function") in _FUNCTION or _first(body, _PARAMETERS) is not msgspec.UNSET
+    own = body.get("type", "function") in _CALLERS_OWN or _first(body, _PARAMETERS) is not msgspec.UNSET
     if not name and not own:
         name = body["type"]
     if not isinstance(name, str) or not name:
-        raise InputError(f"tool {at + 1} of the list has no name")
+        raise InputError(f"tool {number} of the list has no name")
     if not own:
         return Definition(name, plain({k: v for k, v in body.items() if k not in {"name", *_WORDS}}), own=False)
     parameters = _first(body, _PARAMETERS)
@@ -85,17 +88,18 @@ def _body(tool: object) -> Mapping[str, Any]:
         inner = tool.get("function")
         return inner if isinstance(inner, Mapping) else tool
     if isinstance(getattr(tool, "name", None), str):
-        found = {word: _dumped(getattr(tool, word)) for word in _OBJECT if hasattr(tool, word)}
+        attributes = {word: _dumped(getattr(tool, word)) for word in _ATTRIBUTES if hasattr(tool, word)}
         # a declared attribute without a value is no schema that was written down
-        return {word: value for word, value in found.items() if value is not None}
+        return {word: value for word, value in attributes.items() if value is not None}
     raise InputError(f"a {type(tool).__name__} is no tool definition")
 
 
 def _first(body: Mapping[str, Any], words: Iterable[str]) -> Any:
+    """The value of the first of the words that the body has; UNSET where it has none."""
     return next((body[word] for word in words if word in body), msgspec.UNSET)
 
 
 def _dumped(value: Any) -> Any:
-    """What a model object holds, as plain data without what is not set."""
+    """What a pydantic model holds, as plain data without what is not set; any other value as it is."""
     dump = getattr(value, "model_dump", None)
     return dump(mode="json", exclude_none=True) if callable(dump) else value

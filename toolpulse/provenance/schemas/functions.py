@@ -1,4 +1,8 @@
-"""The definition of a live function: its signature and annotations as a schema, its docstring as the description."""
+"""The definition of a live function: its signature and annotations as a schema, its docstring as the description.
+
+Types are read by msgspec, or by pydantic where a type is pydantic's. pydantic is never imported: whoever has such a
+type has imported it.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,17 @@ def is_function(tool: object) -> bool:
 
 
 def of_function(function: Any, *, name: str | None = None, exclude: Iterable[str] = ()) -> dict[str, Any]:
-    """The definition of a function: ``name``, ``description``, ``parameters``.
+    """The definition of a function: ``name``, ``description`` and ``parameters``, a JSON Schema.
 
     Arguments without an annotation take anything; those without a default are required. ``exclude`` names arguments
-    that a framework fills in. Types are read by msgspec, pydantic's by pydantic. What the function returns is no part
-    of it. Raises InputError naming the argument whose type has no JSON Schema, ConfigurationError where ``exclude``
-    names no argument.
+    that a framework fills in, which the model does not see. What the function returns is no part of the definition.
+
+    Raises InputError naming the argument whose type has no JSON Schema, ConfigurationError where ``exclude`` names no
+    argument.
+
+    >>> def search(query: str, limit: int = 10): ...
+    >>> of_function(search)["parameters"]["required"]
+    ['query']
     """
     inner = function.func if isinstance(function, functools.partial) else function
     title = name or str(getattr(inner, "__name__", type(inner).__name__))
@@ -39,17 +48,17 @@ def of_function(function: Any, *, name: str | None = None, exclude: Iterable[str
     taken = [p for p in parameters.values() if p.kind not in _MANY and p.name not in left_out]
     types = _types(inner, title)
     schemas, shared = _schemas([types.get(p.name, Any) for p in taken], [p.name for p in taken], title)
-    for parameter, schema in zip(taken, schemas, strict=True):
-        _add_default(schema, parameter.default)
-    found: dict[str, Any] = {
+    for parameter, of_type in zip(taken, schemas, strict=True):
+        _add_default(of_type, parameter.default)
+    schema: dict[str, Any] = {
         "type": "object",
-        "properties": {p.name: schema for p, schema in zip(taken, schemas, strict=True)},
+        "properties": {p.name: of_type for p, of_type in zip(taken, schemas, strict=True)},
         "required": [p.name for p in taken if p.default is p.empty],
         "additionalProperties": any(p.kind is p.VAR_KEYWORD for p in parameters.values()),
     }
     if shared:
-        found["$defs"] = shared
-    return {"name": title, "description": inspect.getdoc(inner) or "", "parameters": found}
+        schema["$defs"] = shared
+    return {"name": title, "description": inspect.getdoc(inner) or "", "parameters": schema}
 
 
 def _types(function: Any, title: str) -> dict[str, Any]:
@@ -60,20 +69,22 @@ def _types(function: Any, title: str) -> dict[str, Any]:
 
 
 def _schemas(types: list[Any], names: list[str], title: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """A schema for each type, and what they share. The reader of a type does not depend on what is installed."""
-    found, shared = [], {}
+    """A schema for each type, and the definitions that they share. Which reader reads a type does not depend on what is
+    installed: msgspec is always asked first.
+    """
+    schemas, shared = [], {}
     for kind, name in zip(types, names, strict=True):
         for schema_of in (_by_msgspec, _by_pydantic):
             try:
                 schema, parts = schema_of(kind)
             except Exception:  # noqa: BLE001 - each reader has errors of its own for a type it does not know
                 continue
-            found.append(dict(schema))
+            schemas.append(dict(schema))
             shared.update(parts)
             break
         else:
             raise InputError(f"{title}: no JSON Schema can be had of the type of {name}")
-    return found, shared
+    return schemas, shared
 
 
 def _by_msgspec(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,7 +7,7 @@ called ``description`` is none. Which keywords hold schemas is from JSON Schema 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from toolpulse._base.canonical import canonical_utf8
@@ -19,14 +19,18 @@ ONE: Final = frozenset(
     "additionalItems additionalProperties contains contentSchema else if items not propertyNames then "
     "unevaluatedItems unevaluatedProperties".split()
 )
+"""Keywords whose value is one schema."""
 SEVERAL: Final = frozenset("allOf anyOf items oneOf prefixItems".split())
+"""Keywords whose value is a list of schemas. ``items`` may be either; it was a list up to draft 7."""
 NAMED: Final = frozenset("$defs definitions dependencies dependentSchemas patternProperties properties".split())
+"""Keywords whose value is an object of schemas by name."""
 
 _EXACT: Final = 2**53
+"""Up to here every integer is a float of its own (IEEE 754 double precision)."""
 
 
 def whole_numbers(value: Any) -> Any:
-    """A copy of plain JSON with floats that are whole, within 2**53, as integers: JSON Schema does not tell them apart.
+    """A copy of plain JSON with floats that are whole, within 2**53, as integers: to JSON Schema they are one.
 
     A proxy in JavaScript rewrites ``1.0`` as ``1``, so a fingerprint must not depend on it.
     """
@@ -40,29 +44,32 @@ def whole_numbers(value: Any) -> Any:
 
 
 def contract(schema: Any) -> Any:
-    """A schema without its words, with ``required``, ``enum`` and ``type`` as sets, and whole floats as integers."""
+    """A schema reduced to what it accepts: a copy without its words, in which equal meanings are written alike.
+
+    ``required``, ``enum`` and ``type`` are sorted as the sets they are, an empty ``required`` is left out, a list of
+    one type is that type, and whole floats are integers.
+
+    >>> contract({"type": ["string"], "title": "Query", "enum": ["b", "a"]})
+    {'type': 'string', 'enum': ['a', 'b']}
+    """
     return _contract(whole_numbers(schema))
 
 
 def _contract(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
-    found = {}
-    for word, value in schema.items():
-        if word in WORDS:
-            continue
-        found[word] = _each(word, value, _contract)
+    reduced = {word: _inner_schemas(word, value, _contract) for word, value in schema.items() if word not in WORDS}
     for word in ("required", "enum", "type"):
-        if isinstance(found.get(word), list):
-            found[word] = [value for _, value in sorted({canonical_utf8(v): v for v in found[word]}.items())]
-    if found.get("required") == []:
-        del found["required"]
-    if isinstance(found.get("type"), list) and len(found["type"]) == 1:
-        found["type"] = found["type"][0]
-    return found
+        if isinstance(reduced.get(word), list):
+            reduced[word] = [value for _, value in sorted({canonical_utf8(v): v for v in reduced[word]}.items())]
+    if reduced.get("required") == []:
+        del reduced["required"]
+    if isinstance(reduced.get("type"), list) and len(reduced["type"]) == 1:
+        reduced["type"] = reduced["type"][0]
+    return reduced
 
 
-def _each(word: str, value: Any, change: Any) -> Any:
+def _inner_schemas(word: str, value: Any, change: Callable[[Any], Any]) -> Any:
     """The value of a keyword with the schemas in it changed; what is no schema is data and stays."""
     if word in NAMED and isinstance(value, dict):
         return {name: change(inner) for name, inner in value.items()}
@@ -72,7 +79,10 @@ def _each(word: str, value: Any, change: Any) -> Any:
 
 
 def words(schema: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every word of a schema with where it stands: keywords, names and numbers of alternatives as fields."""
+    """Every word of a schema, as ``(path, its value)``, with ``at`` in front of each path.
+
+    Steps of a path are keywords, names of properties, and the numbers of alternatives as text.
+    """
     if not isinstance(schema, dict):
         return
     for word, value in schema.items():
@@ -89,35 +99,35 @@ def words(schema: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from words(value, here)
 
 
-def surface(schema: Any) -> Any:
-    """A contract rearranged so that its comparison speaks of arguments, and nothing is lost.
+def comparable(schema: Any) -> Any:
+    """A contract rearranged so that comparing two of them gives differences by argument. Nothing is lost.
 
-    ``properties`` hold ``{"schema": ..., "required": true}``, the latter only of those that are; ``enum``, ``type`` and
-    what is required without being declared are objects of their members.
+    Each of the ``properties`` becomes ``{"schema": ..., "required": true}``, the latter only where it is required.
+    ``enum``, ``type`` and names that are required without being declared become objects with a field for each member.
     """
     if not isinstance(schema, dict):
         return schema
-    declared = schema.get("properties")
-    needed = schema.get("required")
-    listed = needed if isinstance(needed, list) and all(isinstance(name, str) for name in needed) else []
-    found: dict[str, Any] = {}
-    for word, value in schema.items():
-        if word == "properties" and isinstance(value, dict):
-            found[word] = {
-                name: {"schema": surface(inner), **({"required": True} if name in listed else {})}
-                for name, inner in value.items()
-            }
-        elif word == "required" and listed:
-            rest = [name for name in listed if not isinstance(declared, dict) or name not in declared]
-            found[word] = dict.fromkeys(rest, True)
-        elif word == "enum" and isinstance(value, list):
-            found[word] = {canonical_utf8(member).decode("utf-8"): True for member in value}
-        elif word == "type" and isinstance(value, str | list):
-            found[word] = _types(value)
-        else:
-            found[word] = _each(word, value, surface)
-    found.setdefault("required", {})
-    return found
+    required = schema.get("required")
+    names = required if isinstance(required, list) and all(isinstance(name, str) for name in required) else []
+    rearranged = {word: _comparable_value(schema, word, names) for word in schema}
+    rearranged.setdefault("required", {})
+    return rearranged
+
+
+def _comparable_value(schema: dict[str, Any], word: str, required: list[str]) -> Any:
+    value, declared = schema[word], schema.get("properties")
+    if word == "properties" and isinstance(value, dict):
+        return {
+            name: {"schema": comparable(inner), **({"required": True} if name in required else {})}
+            for name, inner in value.items()
+        }
+    if word == "required" and required:
+        return {name: True for name in required if not isinstance(declared, dict) or name not in declared}
+    if word == "enum" and isinstance(value, list):
+        return {canonical_utf8(member).decode("utf-8"): True for member in value}
+    if word == "type" and isinstance(value, str | list):
+        return _types(value)
+    return _inner_schemas(word, value, comparable)
 
 
 def _types(value: str | list[Any]) -> Any:

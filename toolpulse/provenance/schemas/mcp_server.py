@@ -1,4 +1,4 @@
-"""The tools of an MCP server that speaks over stdio: the server is started, asked, and stopped. No SDK is needed.
+"""The tools of an MCP server over stdin and stdout: it is started, asked, and stopped. No SDK is needed.
 
 The messages are those of the Model Context Protocol, revision 2025-06-18: ``initialize``, the notification
 ``initialized``, and ``tools/list`` page by page; one JSON-RPC message a line.
@@ -19,8 +19,9 @@ from toolpulse.errors import ConfigurationError, InputError
 REVISION: Final = "2025-06-18"
 
 _LONGEST: Final = 16 * 2**20
-"""Bytes of one message. What a server says is hostile too."""
+"""Bytes of one message. What a server sends is not trusted either."""
 _MOST_PAGES: Final = 100
+"""Pages of tools that are asked for before a server counts as one that never ends."""
 _MOST_ASIDES: Final = 1_000
 """Notifications and requests of the server that are passed over while an answer is awaited."""
 
@@ -29,8 +30,8 @@ def list_tools(command: Sequence[str], *, timeout: float = 30.0) -> list[Any]:
     """The definitions that a server lists, in its order.
 
     ``command``: the words that start it; its stderr is passed on. ``timeout``: seconds for all of it. Raises
-    ConfigurationError where it cannot be started, InputError where it does not answer, answers with an error (its code
-    is told, its text is not) or with what is no MCP.
+    ConfigurationError where it cannot be started, InputError where it does not answer in time, answers with an error
+    (the message has its code and not its text) or with what is no MCP.
     """
     if not command:
         raise ConfigurationError("an MCP server's command must not be empty")
@@ -59,6 +60,8 @@ def list_tools(command: Sequence[str], *, timeout: float = 30.0) -> list[Any]:
 
 
 class _Session:
+    """The conversation with one server that was started."""
+
     def __init__(self, server: subprocess.Popen[bytes]) -> None:
         self._server = server
         self._last = 0
@@ -67,17 +70,17 @@ class _Session:
         client = {"name": "toolpulse", "version": "1"}
         self._ask("initialize", {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        found: list[Any] = []
+        definitions: list[Any] = []
         cursor = None
         for _ in range(_MOST_PAGES):
             page = self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
             some = page.get("tools")
             if not isinstance(some, list):
                 raise InputError("the MCP server's answer to tools/list has no tools")
-            found += some
+            definitions += some
             cursor = page.get("nextCursor")
             if cursor is None:
-                return found
+                return definitions
         raise InputError(f"the MCP server lists its tools on more than {_MOST_PAGES} pages")
 
     def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -116,8 +119,8 @@ def _result(method: str, answer: dict[str, Any]) -> dict[str, Any]:
         return result
     error = answer.get("error")
     code = error.get("code") if isinstance(error, dict) else None
-    told = f" (code {code})" if type(code) is int else ""
-    raise InputError(f"the MCP server answers {method} with an error{told}")
+    shown = f" (code {code})" if type(code) is int else ""
+    raise InputError(f"the MCP server answers {method} with an error{shown}")
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:

@@ -6,44 +6,46 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from toolpulse.provenance.readers.records import Trace
-from toolpulse.provenance.readers.spans.meaning import trace
-from toolpulse.provenance.readers.spans.span import Span, mapping, nanoseconds
+from toolpulse.provenance.readers.spans.span import Span
+from toolpulse.provenance.readers.spans.trace import trace_of
+from toolpulse.provenance.readers.values import list_or_empty, nanoseconds, required_object
 
 NAME: Final = "console"
 
 
-def sniff(document: object) -> bool:
-    """Whether a document may be one of these."""
+def recognizes(document: object) -> bool:
+    """Whether a document may be a span in this format."""
     return isinstance(document, dict) and isinstance(document.get("context"), dict) and "attributes" in document
 
 
 def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
-    """The trace in such spans; also where they are the elements of arrays. Raises InputError naming the place."""
-    return trace(file, NAME, list(spans(documents)))
+    """The trace in such spans, also where they are elements of arrays. Raises InputError naming the location."""
+    return trace_of(file, NAME, list(spans(documents)))
 
 
 def spans(documents: Iterable[tuple[str, Any]]) -> Iterator[Span]:
-    """The spans in documents that are one each, or arrays of them."""
-    for place, document in documents:
+    """The spans in documents that are one each, or arrays of them. Raises InputError naming the location."""
+    for location, document in documents:
         for one in document if isinstance(document, list) else [document]:
-            yield _span(place, mapping(one, place, "a span"))
+            yield _span(location, required_object(one, location, "a span"))
 
 
-def _span(place: str, span: dict[str, Any]) -> Span:
-    status = mapping(span.get("status") or {}, place, "status")
-    context = mapping(span.get("context") or {}, place, "context")
-    resource = mapping(span.get("resource") or {}, place, "resource")
-    described = mapping(resource.get("attributes") or {}, place, "resource.attributes")
-    events = span.get("events") or []
+def _span(location: str, span: dict[str, Any]) -> Span:
+    def part(holder: dict[str, Any], key: str, what: str) -> dict[str, Any]:
+        return required_object(holder.get(key) or {}, location, what)
+
+    status, context, resource = (part(span, key, key) for key in ("status", "context", "resource"))
+    described = part(resource, "attributes", "resource.attributes")
+    # of what describes the whole program, only what says whether spans were sampled
+    about_sampling = {name: value for name, value in described.items() if "sampl" in name.lower()}
     dropped = span.get("dropped_attributes") or 0
     return Span(
-        place=place,
-        attributes={k: v for k, v in described.items() if "sampl" in k.lower()}
-        | mapping(span.get("attributes") or {}, place, "attributes"),
+        location=location,
+        attributes=about_sampling | part(span, "attributes", "attributes"),
         events=tuple(
-            (str(e.get("name")), mapping(e.get("attributes") or {}, place, "attributes"))
-            for e in (events if isinstance(events, list) else [])
-            if isinstance(e, dict)
+            (str(event.get("name")), part(event, "attributes", "attributes"))
+            for event in list_or_empty(span.get("events"))
+            if isinstance(event, dict)
         ),
         started=nanoseconds(span.get("start_time")),
         failed=status.get("status_code") == "ERROR",

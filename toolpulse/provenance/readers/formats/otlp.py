@@ -7,51 +7,55 @@ from typing import Any, Final
 
 from toolpulse.errors import InputError
 from toolpulse.provenance.readers.records import Trace
-from toolpulse.provenance.readers.spans.meaning import trace
-from toolpulse.provenance.readers.spans.span import Span, mapping, nanoseconds
+from toolpulse.provenance.readers.spans.span import Span
+from toolpulse.provenance.readers.spans.trace import trace_of
+from toolpulse.provenance.readers.values import nanoseconds, required_object
 
 NAME: Final = "otlp"
 
 
-def sniff(document: object) -> bool:
-    """Whether a document may be one of these."""
+def recognizes(document: object) -> bool:
+    """Whether a document may be in this format."""
     return isinstance(document, dict) and bool({"resourceSpans", "resourceLogs", "resourceMetrics"} & document.keys())
 
 
 def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
-    """The trace in export requests; logs and metrics among them are passed over. Raises InputError naming the place."""
+    """The trace in export requests; logs and metrics among them are left out. Raises InputError naming the location."""
     spans = [
-        _span(place, span, resource)
-        for place, document in documents
-        for resource, span in _spans(place, mapping(document, place, "an export request"))
+        _span(location, span, resource)
+        for location, document in documents
+        for resource, span in _spans(location, required_object(document, location, "an export request"))
     ]
-    return trace(file, NAME, spans)
+    return trace_of(file, NAME, spans)
 
 
-def _spans(place: str, request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    for group in _list(place, request, "resourceSpans"):
-        resource = _attributes(place, mapping(group.get("resource") or {}, place, "resource"))
-        for scope in _list(place, group, "scopeSpans"):
-            for span in _list(place, scope, "spans"):
+def _spans(location: str, request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each span of a request, with the attributes of its resource in front."""
+    for group in _list(location, request, "resourceSpans"):
+        resource = _attributes(location, required_object(group.get("resource") or {}, location, "resource"))
+        for scope in _list(location, group, "scopeSpans"):
+            for span in _list(location, scope, "spans"):
                 yield resource, span
 
 
-def _list(place: str, holder: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = holder.get(name)
-    if found is None:
+def _list(location: str, holder: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """A field that must be an array of objects; an empty one where it is missing."""
+    value = holder.get(name)
+    if value is None:
         return []
-    if not isinstance(found, list):
-        raise InputError(f"{place}: {name} must be an array, not {type(found).__name__}")
-    return [mapping(one, place, f"an element of {name}") for one in found]
+    if not isinstance(value, list):
+        raise InputError(f"{location}: {name} must be an array, not {type(value).__name__}")
+    return [required_object(one, location, f"an element of {name}") for one in value]
 
 
-def _span(place: str, span: dict[str, Any], resource: dict[str, Any]) -> Span:
-    status = mapping(span.get("status") or {}, place, "status")
+def _span(location: str, span: dict[str, Any], resource: dict[str, Any]) -> Span:
+    status = required_object(span.get("status") or {}, location, "status")
     dropped = span.get("droppedAttributesCount") or 0
     return Span(
-        place=place,
-        attributes={k: v for k, v in resource.items() if "sampl" in k.lower()} | _attributes(place, span),
-        events=tuple((str(e.get("name")), _attributes(place, e)) for e in _list(place, span, "events")),
+        location=location,
+        # of what describes the whole program, only what says whether spans were sampled
+        attributes={k: v for k, v in resource.items() if "sampl" in k.lower()} | _attributes(location, span),
+        events=tuple((str(e.get("name")), _attributes(location, e)) for e in _list(location, span, "events")),
         started=nanoseconds(span.get("startTimeUnixNano")),
         failed=status.get("code") in (2, "STATUS_CODE_ERROR"),
         dropped=dropped if isinstance(dropped, int) else 1,
@@ -59,25 +63,25 @@ def _span(place: str, span: dict[str, Any], resource: dict[str, Any]) -> Span:
     )
 
 
-def _attributes(place: str, holder: dict[str, Any]) -> dict[str, Any]:
-    return {str(one.get("key")): _value(place, one.get("value")) for one in _list(place, holder, "attributes")}
+def _attributes(location: str, holder: dict[str, Any]) -> dict[str, Any]:
+    return {str(one.get("key")): _value(location, one.get("value")) for one in _list(location, holder, "attributes")}
 
 
-def _value(place: str, value: Any) -> Any:
+def _value(location: str, value: Any) -> Any:
     """The plain value of an ``AnyValue``. Whole numbers may be text, and a double may have lost its point."""
-    for name, inner in mapping(value or {}, place, "the value of an attribute").items():
+    for name, inner in required_object(value or {}, location, "the value of an attribute").items():
         try:
             if name == "intValue":
                 return int(inner)
             if name == "doubleValue":
                 return float(inner)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{place}: {name} is no number") from None
+            raise InputError(f"{location}: {name} is no number") from None
         if name in {"arrayValue", "kvlistValue"}:
-            held = _list(place, mapping(inner, place, name), "values")
+            held = _list(location, required_object(inner, location, name), "values")
             if name == "arrayValue":
-                return [_value(place, one) for one in held]
-            return {str(one.get("key")): _value(place, one.get("value")) for one in held}
+                return [_value(location, one) for one in held]
+            return {str(one.get("key")): _value(location, one.get("value")) for one in held}
         if name in {"stringValue", "boolValue", "bytesValue"}:
             return inner
     return None

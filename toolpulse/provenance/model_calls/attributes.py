@@ -1,4 +1,4 @@
-"""The names of span attributes that provenance reads and writes: the one table of them.
+"""The names of the span attributes that provenance reads and writes, all in this one table.
 
 ``prompt.hash`` and ``tool.schema_hash`` were published before there was a prefix; what came later has ``fingerprint.``.
 Those under ``gen_ai.`` are OpenTelemetry's GenAI conventions, which are still in development: names that changed stand
@@ -29,7 +29,7 @@ COMPLETION_HASH: Final = "fingerprint.completion_hash"
 GENERATION_ID: Final = "generation_id"
 MANIFEST_ID: Final = "manifest_id"
 SPAN_MANIFEST_ID: Final = "fingerprint.manifest_id"
-"""The same on a span of OpenTelemetry."""
+"""``manifest_id`` as it is written on a span of OpenTelemetry, where attributes have a prefix."""
 
 OPERATION: Final = "gen_ai.operation.name"
 MODEL: Final = "gen_ai.request.model"
@@ -59,6 +59,7 @@ RENAMED: Final = {
 }
 """Older or longer names, and what they stand for here."""
 
+# which type each sampling parameter has, whatever it was written as
 FLOATS: Final = frozenset({"temperature", "top_p", "frequency_penalty", "presence_penalty"})
 INTEGERS: Final = frozenset({"max_tokens", "max_output_tokens", "seed", "top_k", "n"})
 PARAMETERS: Final = (FLOATS | INTEGERS) - {"temperature"} | {"stop_sequences"}
