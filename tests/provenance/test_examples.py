@@ -47,10 +47,10 @@ def test_one_change_has_one_cause(good, change):
     code, reason, names, verdict = VERDICTS[change]
     other = good.with_name("other.jsonl")
     AGENT["run"](other, change)
-    ruling = gate(good, other)
-    assert (ruling.code, ruling.primary, ruling.unverified) == (code, reason, ())
-    assert {name for cause in ruling.causes for name in cause.names} == names
-    assert {cause.reason for cause in ruling.causes} == ({reason} if code else set())
+    comparison = gate(good, other)
+    assert (comparison.code, comparison.primary, comparison.unverified) == (code, reason, ())
+    assert {name for cause in comparison.causes for name in cause.names} == names
+    assert {cause.reason for cause in comparison.causes} == ({reason} if code else set())
     attributed = classify_files(good, other)
     assert attributed.primary == verdict
     assert [cause.reason for cause in attributed.causes] == ([] if verdict == "SAME_ENV" else [verdict])

@@ -16,8 +16,8 @@ REWORDED = SEARCH | {"description": "Look"}
 
 
 @pytest.fixture
-def ruled(tmp_path):
-    """The ruling on two lists of lines."""
+def gated(tmp_path):
+    """The comparison on two lists of lines."""
 
     def rule(one, other, **options):
         return gate(write(tmp_path / "a.jsonl", *one), write(tmp_path / "b.jsonl", *other), **options)
@@ -25,9 +25,9 @@ def ruled(tmp_path):
     return rule
 
 
-def reasons(ruling):
-    """The reasons of a ruling, with what they name."""
-    return [(cause.reason, cause.names) for cause in ruling.causes]
+def reasons(comparison):
+    """The reasons of a comparison, with what they name."""
+    return [(cause.reason, cause.names) for cause in comparison.causes]
 
 
 def naive_gate(one, other):
@@ -38,12 +38,12 @@ def naive_gate(one, other):
     return "comparable"
 
 
-def test_the_same_set_up_is_comparable(ruled):
+def test_the_same_set_up_is_comparable(gated):
     """The gate must open, or nobody keeps it; what then differs is the agent's own path."""
-    ruling = ruled([stamped()], [stamped()])
-    assert (ruling.code, ruling.primary, ruling.causes) == (Code.OK, "comparable", ())
-    assert "Attribution: agent path" in ruling.message
-    assert "alignment: index" in ruling.message
+    comparison = gated([stamped()], [stamped()])
+    assert (comparison.code, comparison.primary, comparison.causes) == (Code.OK, "comparable", ())
+    assert "Attribution: agent path" in comparison.message
+    assert "alignment: index" in comparison.message
 
 
 @pytest.mark.parametrize(
@@ -67,44 +67,44 @@ def test_the_same_set_up_is_comparable(ruled):
         ({"key": b"k"}, "key_changed", ("fingerprint.key_id",), "not known"),
     ],
 )
-def test_one_change_is_one_reason(ruled, given, reason, names, cause):
+def test_one_change_is_one_reason(gated, given, reason, names, cause):
     """Each cause has its own name, and the refusal says that it is about the set-up."""
-    ruling = ruled([stamped()], [stamped(**given)])
-    assert ruling.code is Code.INCOMPARABLE
-    assert ruling.primary == reason
-    assert reasons(ruling)[0] == (reason, names)
-    assert len(ruling.causes) == 1
-    assert f"Attribution: {cause}" in ruling.message
-    assert "restore the fingerprint before touching a prompt or a temperature" in ruling.message
+    comparison = gated([stamped()], [stamped(**given)])
+    assert comparison.code is Code.INCOMPARABLE
+    assert comparison.primary == reason
+    assert reasons(comparison)[0] == (reason, names)
+    assert len(comparison.causes) == 1
+    assert f"Attribution: {cause}" in comparison.message
+    assert "restore the fingerprint before touching a prompt or a temperature" in comparison.message
 
 
-def test_a_span_without_fingerprints_is_never_comparable(ruled):
-    """D7: two absences compare equal, and nothing was vouched for."""
+def test_a_span_without_fingerprints_is_never_comparable(gated):
+    """Two absences compare equal, and nothing was vouched for."""
     bare = {"kind": "generation", "name": "chat"}
     assert naive_gate(bare, bare) == "comparable", "the naive way"
     for options in ({}, {"require": ()}, {"strict": True}):
-        ruling = ruled([bare], [bare], **options)
-        assert (ruling.code, ruling.primary) == (Code.INCOMPARABLE, "missing_fingerprint")
+        comparison = gated([bare], [bare], **options)
+        assert (comparison.code, comparison.primary) == (Code.INCOMPARABLE, "missing_fingerprint")
 
 
-def test_a_change_of_tools_is_not_blamed_on_the_prompt(ruled):
-    """D8: prompt.hash covers the tools, so the first difference is the wrong one."""
+def test_a_change_of_tools_is_not_blamed_on_the_prompt(gated):
+    """Prompt.hash covers the tools, so the first difference is the wrong one."""
     one, other = stamped(), stamped(tools=[renamed()])
     assert naive_gate(one, other) == "mismatch:prompt.hash", "the naive way"
-    assert reasons(ruled([one], [other])) == [("tools_changed", ("search_docs",))]
+    assert reasons(gated([one], [other])) == [("tools_changed", ("search_docs",))]
 
 
-def test_without_a_hash_of_the_text_nobody_is_accused(ruled):
+def test_without_a_hash_of_the_text_nobody_is_accused(gated):
     """Spans of the published recipe have no text_hash, so other tools may hide another prompt."""
     one, other = (changed(s, fingerprint__text_hash=GONE) for s in (stamped(), stamped(tools=[renamed()])))
-    ruling = ruled([one], [other])
-    assert [cause.reason for cause in ruling.causes] == ["tools_changed", "prompt_or_tools"]
+    comparison = gated([one], [other])
+    assert [cause.reason for cause in comparison.causes] == ["tools_changed", "prompt_or_tools"]
     with_prompt = changed(stamped(user="refunds?"), fingerprint__text_hash=GONE)
-    assert [cause.reason for cause in ruled([one], [with_prompt]).causes] == ["prompt_changed"]
+    assert [cause.reason for cause in gated([one], [with_prompt]).causes] == ["prompt_changed"]
 
 
-def test_the_published_recipe_is_read(ruled):
-    """D10: temperatures as text, no coverage: a native span without one counts as fully covered."""
+def test_the_published_recipe_is_read(gated):
+    """Temperatures as text, no coverage: a native span without one counts as fully covered."""
     old = {
         "kind": "generation",
         "prompt.hash": "ee1443b7baec3bb1",
@@ -114,77 +114,77 @@ def test_the_published_recipe_is_read(ruled):
     }
     one, other = old | {"gen_ai.request.temperature": "0"}, old | {"gen_ai.request.temperature": 0.0}
     assert naive_gate(one, other) == "mismatch:gen_ai.request.temperature", "the naive way"
-    ruling = ruled([one], [other])
-    assert (ruling.code, ruling.unverified) == (Code.OK, ("sampling parameters",))
+    comparison = gated([one], [other])
+    assert (comparison.code, comparison.unverified) == (Code.OK, ("sampling parameters",))
 
 
-def test_tools_in_another_order_are_told_as_that(ruled):
+def test_tools_in_another_order_are_told_as_that(gated):
     """A model reads tools in their order, but no tool changed."""
-    ruling = ruled([stamped(tools=[SEARCH, FETCH])], [stamped(tools=[FETCH, SEARCH])])
-    assert reasons(ruling) == [("tools_reordered", ())]
+    comparison = gated([stamped(tools=[SEARCH, FETCH])], [stamped(tools=[FETCH, SEARCH])])
+    assert reasons(comparison) == [("tools_reordered", ())]
 
 
-def test_all_reasons_of_all_pairs_are_told_the_first_by_order(ruled):
+def test_all_reasons_of_all_pairs_are_told_the_first_by_order(gated):
     """Whoever restores one difference must not meet the next one at the next attempt."""
     other = {"tools": [FETCH], "user": "x", "model": "y", "temperature": 1, "params": {}}
-    ruling = ruled([stamped(), stamped()], [stamped(model=None), stamped(**other)])
-    assert ruling.primary == "missing_model"
-    found = [cause.reason for cause in ruling.causes if cause.where.startswith("generation 2")]
+    comparison = gated([stamped(), stamped()], [stamped(model=None), stamped(**other)])
+    assert comparison.primary == "missing_model"
+    found = [cause.reason for cause in comparison.causes if cause.where.startswith("generation 2")]
     assert found == ["tools_changed", "prompt_changed", "model_changed", "params_changed"]
-    assert [REASONS.index(cause.reason) for cause in ruling.causes] == sorted(
-        REASONS.index(cause.reason) for cause in ruling.causes
+    assert [REASONS.index(cause.reason) for cause in comparison.causes] == sorted(
+        REASONS.index(cause.reason) for cause in comparison.causes
     )
-    assert ruling.causes[0].where == "generation 1 (A:1, B:1)"
+    assert comparison.causes[0].where == "generation 1 (A:1, B:1)"
 
 
-def test_what_neither_side_recorded_is_unverified(ruled):
+def test_what_neither_side_recorded_is_unverified(gated):
     """Equal absences are no agreement; strict refuses them."""
     lines = [stamped(temperature=None, params=None)]
-    ruling = ruled(lines, lines)
-    assert ruling.code is Code.OK
-    assert ruling.unverified == ("gen_ai.request.temperature", "sampling parameters")
-    assert (ruled(lines, lines, strict=True).code, ruled(lines, lines, strict=True).primary) == (2, "unverified")
+    comparison = gated(lines, lines)
+    assert comparison.code is Code.OK
+    assert comparison.unverified == ("gen_ai.request.temperature", "sampling parameters")
+    assert (gated(lines, lines, strict=True).code, gated(lines, lines, strict=True).primary) == (2, "unverified")
 
 
-def test_a_declared_model_is_comparable_and_said_to_be_declared(ruled):
+def test_a_declared_model_is_comparable_and_said_to_be_declared(gated):
     """A model from configuration was not observed: that is a note, and no reason to refuse."""
-    ruling = ruled([stamped(model_source="config")], [stamped()])
-    assert (ruling.code, ruling.unverified) == (Code.OK, ("gen_ai.request.model (declared, not observed)",))
+    comparison = gated([stamped(model_source="config")], [stamped()])
+    assert (comparison.code, comparison.unverified) == (Code.OK, ("gen_ai.request.model (declared, not observed)",))
 
 
-def test_returned_models_are_no_matter_of_the_gate(ruled):
+def test_returned_models_are_no_matter_of_the_gate(gated):
     """They are a fact of the response; the manifest looks at them."""
     one, other = stamped() | {"model_returned": "a"}, stamped() | {"gen_ai.response.model": "b"}
-    assert ruled([one], [other]).code is Code.OK
+    assert gated([one], [other]).code is Code.OK
 
 
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize(
     "sign", [{"sampled": True}, {"sample_rate": 0.1}, {"SampleRate": 10}, {"sampler.param": "0.5"}]
 )
-def test_a_sampled_trace_is_incomparable(ruled, sign, side):
+def test_a_sampled_trace_is_incomparable(gated, sign, side):
     """Where calls are left out, the pairs that remain are not the pairs that were."""
     sides = [[stamped()], [stamped()]]
     sides[side] = [{"kind": "span", **sign}, *sides[side]]
-    assert (ruled(*sides).code, ruled(*sides).primary) == (Code.INCOMPARABLE, "sampled")
+    assert (gated(*sides).code, gated(*sides).primary) == (Code.INCOMPARABLE, "sampled")
 
 
 @pytest.mark.parametrize("sign", [{"sampled": False}, {"sample_rate": 1.0}, {"SampleRate": 1}, {"sample_rate": "all"}])
-def test_a_whole_trace_may_say_that_it_is_whole(ruled, sign):
+def test_a_whole_trace_may_say_that_it_is_whole(gated, sign):
     """A sampler that keeps everything writes its attributes too."""
-    assert ruled([stamped() | sign], [stamped()]).code is Code.OK
+    assert gated([stamped() | sign], [stamped()]).code is Code.OK
 
 
 @pytest.mark.parametrize(("name", "value"), [("fingerprint__truncated", True), ("fingerprint__truncated", "true")])
-def test_cut_content_is_incomparable(ruled, name, value):
+def test_cut_content_is_incomparable(gated, name, value):
     """Equal beginnings are no equal prompts."""
-    assert ruled([changed(stamped(), **{name: value})], [stamped()]).primary == "truncated"
+    assert gated([changed(stamped(), **{name: value})], [stamped()]).primary == "truncated"
 
 
-def test_an_input_that_lies_with_the_provider_is_incomparable(ruled):
+def test_an_input_that_lies_with_the_provider_is_incomparable(gated):
     """With a previous response's id the trace shows the last message only."""
     line = stamped() | {"gen_ai.request.previous_response.id": "resp_1"}
-    assert reasons(ruled([line], [line])) == [("partial_input", ("A", "B"))]
+    assert reasons(gated([line], [line])) == [("partial_input", ("A", "B"))]
 
 
 @pytest.mark.parametrize(
@@ -194,25 +194,25 @@ def test_an_input_that_lies_with_the_provider_is_incomparable(ruled):
         {"gen_ai__request__top_p": 0.5},
     ],
 )
-def test_a_parameter_that_a_span_shows_counts(ruled, change):
+def test_a_parameter_that_a_span_shows_counts(gated, change):
     """A hash of the parameters is not the only place where a parameter may stand."""
-    ruling = ruled([stamped()], [changed(stamped(), **change)])
-    assert ruling.primary == "params_changed"
-    assert ruled([changed(stamped(), **change)], [changed(stamped(), **change)]).code is Code.OK
+    comparison = gated([stamped()], [changed(stamped(), **change)])
+    assert comparison.primary == "params_changed"
+    assert gated([changed(stamped(), **change)], [changed(stamped(), **change)]).code is Code.OK
 
 
-def test_a_span_that_contradicts_itself_is_not_vouched_for(ruled):
-    """D9: with every attribute equal, another tuple shows that one of the two is not what it was."""
+def test_a_span_that_contradicts_itself_is_not_vouched_for(gated):
+    """With every attribute equal, another tuple shows that one of the two is not what it was."""
     one, other = stamped(temperature=None), changed(stamped(temperature=0.7), gen_ai__request__temperature=GONE)
     assert naive_gate(one, other) == "comparable", "the naive way"
-    assert reasons(ruled([one], [other])) == [("contradiction", ("fingerprint.tuple",))]
+    assert reasons(gated([one], [other])) == [("contradiction", ("fingerprint.tuple",))]
 
 
-def test_no_generation_is_no_comparison(ruled):
+def test_no_generation_is_no_comparison(gated):
     """An exporter that lost the spans must not look like two equal runs."""
     tool = {"kind": "tool", "gen_ai.tool.name": "search_docs"}
     for one, other in (([tool], [tool]), ([stamped()], [tool]), ([tool], [stamped()])):
-        assert ruled(one, other).code is Code.PRECONDITION
+        assert gated(one, other).code is Code.PRECONDITION
 
 
 def with_ids(*ids, **given):
@@ -220,30 +220,30 @@ def with_ids(*ids, **given):
     return [stamped(**given) | ({"generation_id": one} if one else {}) for one in ids]
 
 
-def test_generations_are_paired_by_id(ruled):
+def test_generations_are_paired_by_id(gated):
     """By id an inserted step shifts nothing; what has no counterpart is the agent's path."""
-    ruling = ruled(with_ids("a", "b", "c"), with_ids("a", "c"))
-    assert ruling.code is Code.INCOMPARABLE
-    assert reasons(ruling) == [("unmatched_generations", ("generation b",))]
-    assert ruling.causes[0].where == "3 and 2 generations"
-    assert attribution(ruling.causes) == "agent path"
-    assert "other steps" in ruling.message
-    assert ruled(with_ids("a", "b"), with_ids("b", "a")).code is Code.OK
+    comparison = gated(with_ids("a", "b", "c"), with_ids("a", "c"))
+    assert comparison.code is Code.INCOMPARABLE
+    assert reasons(comparison) == [("unmatched_generations", ("generation b",))]
+    assert comparison.causes[0].where == "3 and 2 generations"
+    assert attribution(comparison.causes) == "agent path"
+    assert "other steps" in comparison.message
+    assert gated(with_ids("a", "b"), with_ids("b", "a")).code is Code.OK
 
 
-def test_matched_pairs_are_compared_beside_unmatched_ones(ruled):
+def test_matched_pairs_are_compared_beside_unmatched_ones(gated):
     """One more step is no excuse for not looking at the others."""
-    ruling = ruled(with_ids("a", "b"), with_ids("a", model="other"))
-    assert [cause.reason for cause in ruling.causes] == ["model_changed", "unmatched_generations"]
-    assert ruling.primary == "model_changed"
+    comparison = gated(with_ids("a", "b"), with_ids("a", model="other"))
+    assert [cause.reason for cause in comparison.causes] == ["model_changed", "unmatched_generations"]
+    assert comparison.primary == "model_changed"
 
 
-def test_without_ids_position_pairs_and_the_ruling_says_so(ruled):
+def test_without_ids_position_pairs_and_the_ruling_says_so(gated):
     """A join by position is weak, so its user has to know."""
-    assert "alignment: index" in ruled([stamped()], [stamped()]).message
-    assert "alignment: generation_id" in ruled(with_ids("a"), with_ids("a")).message
-    ruling = ruled([stamped()], [stamped(), stamped()])
-    assert reasons(ruling) == [("unmatched_generations", ("generation 2",))]
+    assert "alignment: index" in gated([stamped()], [stamped()]).message
+    assert "alignment: generation_id" in gated(with_ids("a"), with_ids("a")).message
+    comparison = gated([stamped()], [stamped(), stamped()])
+    assert reasons(comparison) == [("unmatched_generations", ("generation 2",))]
 
 
 @pytest.mark.parametrize(
@@ -256,45 +256,45 @@ def test_without_ids_position_pairs_and_the_ruling_says_so(ruled):
         ((None,), (None,), "generation_id"),
     ],
 )
-def test_ids_that_do_not_identify_cannot_be_judged(ruled, one, other, align):
+def test_ids_that_do_not_identify_cannot_be_judged(gated, one, other, align):
     """Guessing a pairing would compare steps that never belonged together."""
     with pytest.raises(InputError, match="jsonl"):
-        ruled(with_ids(*one), with_ids(*other), align=align)
-    assert ruled(with_ids(*one), with_ids(*other), align="index").code is Code.OK
+        gated(with_ids(*one), with_ids(*other), align=align)
+    assert gated(with_ids(*one), with_ids(*other), align="index").code is Code.OK
 
 
-def test_an_unknown_alignment_is_refused(ruled, tmp_path):
+def test_an_unknown_alignment_is_refused(gated, tmp_path):
     """A word nobody knows must not fall back to a weak join."""
     with pytest.raises(ConfigurationError, match="align"):
-        ruled([stamped()], [stamped()], align="name")
+        gated([stamped()], [stamped()], align="name")
     trace = load_trace(write(tmp_path / "t.jsonl", stamped()))
     assert alignment(trace, trace) == "index"
 
 
-def test_more_can_be_required(ruled):
+def test_more_can_be_required(gated):
     """A team may know an attribute without which its runs mean nothing."""
     require = ("prompt.hash", "fingerprint.params_hash")
     bare = [stamped(params=None)]
-    assert reasons(ruled(bare, bare, require=require))[0] == (
+    assert reasons(gated(bare, bare, require=require))[0] == (
         "missing_fingerprint",
         ("A: fingerprint.params_hash", "B: fingerprint.params_hash"),
     )
 
 
-def test_less_can_be_required_and_is_then_unverified(ruled):
+def test_less_can_be_required_and_is_then_unverified(gated):
     """Who leaves the model out of what is required is told that nobody looked at it."""
     lines = [stamped(model=None)]
-    ruling = ruled(lines, lines, require=("prompt.hash", "tool.schema_hash"))
-    assert ruling.code is Code.OK
-    assert "gen_ai.request.model" in ruling.unverified
-    assert ruled(lines, [stamped()], require=("prompt.hash",)).primary == "missing_model"
+    comparison = gated(lines, lines, require=("prompt.hash", "tool.schema_hash"))
+    assert comparison.code is Code.OK
+    assert "gen_ai.request.model" in comparison.unverified
+    assert gated(lines, [stamped()], require=("prompt.hash",)).primary == "missing_model"
 
 
-def test_values_are_shown_only_where_they_are_asked_for(ruled):
+def test_values_are_shown_only_where_they_are_asked_for(gated):
     """Models and parameters are no secrets of most, but hashes say enough by default."""
     one, other = [stamped()], [stamped(model="model-y")]
-    assert "model-y" not in json.dumps(ruled(one, other).to_json())
-    assert '"model-y"' in [change.after for change in ruled(one, other, values=True).changes]
+    assert "model-y" not in json.dumps(gated(one, other).to_json())
+    assert '"model-y"' in [change.after for change in gated(one, other, values=True).changes]
 
 
 RELEVANT = ("prompt.hash", "tool.schema_hash", "gen_ai.request.model", "fingerprint.params_hash")
@@ -343,10 +343,10 @@ def test_the_gate_never_passes_a_pair_it_cannot_vouch_for(tmp_path_factory, data
     folder = tmp_path_factory.mktemp("law")
     one, other = (mutated(stamped(generation_id="g1", **data.draw(LINES)), data.draw(mutations())) for _ in range(2))
     try:
-        ruling = gate(write(folder / "a.jsonl", one), write(folder / "b.jsonl", other))
+        comparison = gate(write(folder / "a.jsonl", one), write(folder / "b.jsonl", other))
     except InputError:
         return
-    if ruling.code is Code.OK:
+    if comparison.code is Code.OK:
         assert told(one) == told(other)
         assert all(isinstance(line.get(name), str) and line[name] for line in (one, other) for name in RELEVANT[:3])
         assert all(line.get("fingerprint.missing_model") not in {"true", True} for line in (one, other))

@@ -61,7 +61,7 @@ def test_the_attributes_of_a_span():
 
 
 def test_a_temperature_is_a_number_however_it_was_written():
-    """D10: as text "0" and "0.0" would be two set-ups; OpenTelemetry wants a double."""
+    """As text "0" and "0.0" would be two set-ups; OpenTelemetry wants a double."""
     assert len({str(value) for value in (0, 0.0, "0", "0.0")}) > 1, "the naive way: text"
     spans = [fingerprint(temperature=value) for value in (0, 0.0, -0.0, "0", "0.0", "0e3")]
     assert all(span == spans[0] for span in spans)
@@ -76,7 +76,7 @@ def test_what_is_no_temperature_is_refused(temperature):
 
 
 def test_an_argument_that_is_renamed_changes_the_tools_and_not_the_text():
-    """D8: prompt.hash covers the tools, so the text needs a hash of its own to be acquitted."""
+    """Prompt.hash covers the tools, so the text needs a hash of its own to be acquitted."""
     one, other = fingerprint(), fingerprint(tools=[renamed()])
     assert one["prompt.hash"] != other["prompt.hash"], "the naive way: the prompt is blamed"
     assert one["fingerprint.text_hash"] == other["fingerprint.text_hash"]
@@ -84,7 +84,7 @@ def test_an_argument_that_is_renamed_changes_the_tools_and_not_the_text():
 
 
 def test_tools_that_are_unknown_are_not_no_tools():
-    """D12: the digest of an empty list stands for an agent without tools, never for one whose tools were not seen."""
+    """The digest of an empty list stands for an agent without tools, never for one whose tools were not seen."""
     naive = [hashlib.sha256(json.dumps(tools or []).encode()).hexdigest() for tools in (None, [])]
     assert naive[0] == naive[1], "the naive way"
     unknown, none = fingerprint(tools=None), fingerprint(tools=[])
@@ -228,7 +228,7 @@ def test_stamping_declares_a_model_and_says_where_it_is_from():
 
 
 def test_stamping_computes_the_tuple_anew():
-    """D9: a model set beside a tuple that was taken without one leaves a span that contradicts itself."""
+    """A model set beside a tuple that was taken without one leaves a span that contradicts itself."""
     before = stamped(model=None)
     naive = {**before, "gen_ai.request.model": "m", "fingerprint.missing_model": "false"}
     assert naive["fingerprint.tuple"] != tuple_hash(naive), "the naive way"
@@ -238,7 +238,7 @@ def test_stamping_computes_the_tuple_anew():
 
 
 def test_every_other_line_passes_byte_for_byte():
-    """D11: a blank line is no span and no error; order of keys, spaces and line ends are not ours to change."""
+    """A blank line is no span and no error; order of keys, spaces and line ends are not ours to change."""
     lines = [
         b"\xef\xbb\xbf" + b'{ "span_type" : "run_manifest", "schema":1 }\r\n',
         b"\n",

@@ -12,7 +12,7 @@ from typing import Final
 PROMPT_HASH: Final = "prompt.hash"
 TOOLS_HASH: Final = "tool.schema_hash"
 TEXT_HASH: Final = "fingerprint.text_hash"
-"""Of system and user alone: ``prompt.hash`` covers the tools too, so it cannot tell whose change it shows."""
+"""Of system and user alone: ``prompt.hash`` covers the tools too, so it does not show which of them changed."""
 PARAMS_HASH: Final = "fingerprint.params_hash"
 TUPLE: Final = "fingerprint.tuple"
 COVERAGE: Final = "fingerprint.tools.coverage"
