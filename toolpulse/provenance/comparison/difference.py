@@ -9,19 +9,9 @@ import msgspec
 from toolpulse._base.paths import Path, format_path
 
 Fact: TypeAlias = Literal[
-    "missing",
-    "added",
-    "kind",
-    "container",
-    "null",
-    "refined",
-    "value",
-    "required",
-    "narrowed",
-    "widened",
-    "text",
-    "order",
-]
+    "missing", "added", "kind", "container", "null", "refined", "value",
+    "required", "narrowed", "widened", "text", "order",
+]  # fmt: skip
 """What differs. Of any two documents: ``missing`` and ``added`` (one side only), ``kind`` and ``container`` (of another
 kind; one of them an object or array), ``null`` and ``refined`` (null now; null before) and ``value`` (one kind, two
 values). Of tool schemas also: ``required`` (optional before), ``narrowed`` and ``widened`` (less or more is allowed),
