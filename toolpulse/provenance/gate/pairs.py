@@ -44,7 +44,7 @@ Reason: TypeAlias = tuple[str, tuple[str, ...]]
 """Its name, one of ``REASONS``, and the fields or tools it is about."""
 
 
-class Compared(NamedTuple):
+class PairResult(NamedTuple):
     """What comparing a pair came to."""
 
     reasons: tuple[Reason, ...]
@@ -52,7 +52,7 @@ class Compared(NamedTuple):
     unverified: tuple[str, ...]
 
 
-def compared(a: Generation, b: Generation, require: tuple[str, ...], *, values: bool = False) -> Compared:
+def compared(a: Generation, b: Generation, require: tuple[str, ...], *, values: bool = False) -> PairResult:
     """Compare two generations. ``require`` names attributes that both must carry; ``values`` shows what differs.
 
     Without a reason the two may be compared. A tuple that differs though none of its parts does is a contradiction.
@@ -61,7 +61,7 @@ def compared(a: Generation, b: Generation, require: tuple[str, ...], *, values: 
     reasons = tuple(pair.reasons())
     if not reasons and pair.differ(names.TUPLE):
         reasons = ((CONTRADICTION, (names.TUPLE,)),)
-    return Compared(reasons, pair.changes(values=values), tuple(sorted(pair.unverified())))
+    return PairResult(reasons, pair.changes(values=values), tuple(sorted(pair.unverified())))
 
 
 class _Pair:
@@ -75,6 +75,7 @@ class _Pair:
         self.other_key = self.a.get(names.KEY_ID) != self.b.get(names.KEY_ID)
 
     def reasons(self) -> Iterator[Reason]:
+        """Every reason not to compare, in the order of ``REASONS`` but for contradictions."""
         for reason, about in (
             (MISSING, self._missing()),
             (NO_MODEL, self._without_model()),
@@ -99,9 +100,11 @@ class _Pair:
             yield "required_changed", others
 
     def both(self, name: str) -> bool:
+        """Whether both sides have an attribute."""
         return name in self.a and name in self.b
 
     def neither(self, name: str) -> bool:
+        """Whether no side has an attribute."""
         return name not in self.a and name not in self.b
 
     def differ(self, name: str) -> bool:
@@ -172,6 +175,7 @@ class _Pair:
                 yield names.REQUEST + name
 
     def changes(self, *, values: bool) -> tuple[Difference, ...]:
+        """What differs in hashes, model, temperature and parameters."""
         one, other = (
             {name: side[name] for name in _COMPARED if name in side} | {names.REQUEST + k: v for k, v in params.items()}
             for side, params in zip((self.a, self.b), self.params, strict=True)
