@@ -26,7 +26,7 @@ def known(url, tool="app.search_docs", key=""):
     return now, incident
 
 
-def test_what_is_accepted_teaches(any_db, capsys):
+def test_what_is_accepted_is_learned(any_db, capsys):
     """The planned release is the new normal, for this process and every other one."""
     with Monitor(any_db, background=False, sinks=[]) as monitor:
         for response, times in ((GOOD, 20), (BAD, 7)):
@@ -37,7 +37,7 @@ def test_what_is_accepted_teaches(any_db, capsys):
             f"ACCEPTED  search_docs  2 changes  {incident.id}",
             "  id",
             "  score",
-            "7 held responses teach now; running processes follow within one flush interval",
+            "7 quarantined responses are learned now; running processes follow within one flush interval",
         ]
         monitor.flush()
         (followed,) = monitor.incidents()
@@ -58,22 +58,22 @@ def test_one_change_of_an_incident(db, capsys):
     assert told(capsys, db, "accept", incident.id, '["score"]', "--reason", "x") == [
         f"ACCEPTED  search_docs  1 change  {incident.id}",
         "  score",
-        "what shows it teaches; running processes follow within one flush interval",
+        "responses that show it are learned; running processes follow within one flush interval",
     ]
     now, incident = known(db)
     assert incident.status == "open"
     assert now.held
     assert "it has id, score" in refused(capsys, 64, db, "accept", incident.id, "note", "--reason", "x")
     assert "not a path" in refused(capsys, 64, db, "accept", incident.id, "a..b", "--reason", "x")
-    assert "1 held response" not in told(capsys, db, "accept", incident.id, "id", "--reason", "x")[-1]
+    assert "1 quarantined response" not in told(capsys, db, "accept", incident.id, "id", "--reason", "x")[-1]
 
 
 @pytest.mark.parametrize(
     ("action", "status", "then"),
-    [("reject", "rejected", "never teaches"), ("ignore", "ignored", "told of no more")],
+    [("reject", "rejected", "never learned"), ("ignore", "ignored", "no longer reported")],
 )
 def test_what_is_kept_out(db, capsys, action, status, then):
-    """Neither lets anything teach."""
+    """Neither lets anything be learned."""
     broken(db)
     before, incident = known(db)
     lines = told(capsys, db, action, incident.id, "--reason", "x")
@@ -87,12 +87,12 @@ def test_what_is_kept_out(db, capsys, action, status, then):
 
 @pytest.mark.parametrize("action", ["reject", "ignore"])
 def test_what_was_accepted_before_stays_known(db, capsys, action):
-    """Nothing that taught is taken back by a word; whoever wants it out is told how."""
+    """A decision takes back nothing that was learned; whoever wants it out is told how."""
     broken(db)
     _, incident = known(db)
     told(capsys, db, "accept", incident.id, "--reason", "too fast")
     line = told(capsys, db, action, incident.id, "--reason", "x")[-1]
-    assert "what shows it never teaches" not in line
+    assert "responses that show it are never learned" not in line
     assert "stays known" in line
     assert "baseline import --replace" in line
     assert "toolpulse forget" in line
@@ -123,16 +123,16 @@ def test_names_that_start_with_a_dash(db, capsys):
 
 
 def test_a_decision_as_an_object(db, capsys):
-    """A bot that decides gets what was decided and how much of it teaches."""
+    """A bot that decides gets what was decided and how many responses are learned."""
     broken(db)
     _, incident = known(db)
     found = as_json(capsys, db, "accept", "search_docs", "--reason", "x", "--who", "bot")
     (decision,) = found.pop("decisions")
-    assert found == {"schema": 1, "action": "accept", "target": "app.search_docs", "teach": 7}
+    assert found == {"schema": 1, "action": "accept", "target": "app.search_docs", "learned": 7}
     assert (decision["incident"], decision["reason"], decision["who"]) == (incident.id, "x", "bot")
     assert decision["time"].endswith("Z")
     again = as_json(capsys, db, "accept", incident.id, "--reason", "x")
-    assert (again["decisions"], again["teach"]) == ([], 0)
+    assert (again["decisions"], again["learned"]) == ([], 0)
 
 
 def test_decided_already(db, capsys):

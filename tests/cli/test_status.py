@@ -44,8 +44,8 @@ def test_the_figures_of_a_tool(any_db, capsys):
         "calls": 29,
         "errors": 2,
         "observations": 27,
-        "taught": 1,
-        "held": 1,
+        "learned": 1,
+        "quarantined": 1,
         "last_24h": 27,
         "incidents": 1,
         "risk": "high",
@@ -64,7 +64,7 @@ def test_a_line_for_each_tool(db, capsys):
     head, fetch, search, blank, total = told(capsys, db, "status")
     assert head.split() == "tool state calls errors 24h shapes first seen last seen open incidents".split()
     assert fetch.startswith("fetch [kind=a]  learning, 4 of 10      4       0    4  1 ")
-    assert search.startswith("search_docs     watching              29       2   27  1 and 1 held ")
+    assert search.startswith("search_docs     watching              29       2   27  1 and 1 quarantined ")
     assert search.endswith("  1, worst high")
     assert fetch.endswith("  -")
     assert (blank, total) == ("", "2 tools, 33 calls, 2 errors, 1 open incident")
@@ -232,7 +232,7 @@ def test_a_store_that_may_not_be_read(tmp_path, argv, shut):
     assert (code, out) == (4, "")
     assert "toolpulse.db" in one_line(err)
     if argv == ("doctor",):
-        assert ("cannot be looked into" in err) == (shut == ".")
+        assert ("may not look into" in err) == (shut == ".")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="people are kept out in another way there")
