@@ -5,7 +5,7 @@ import random
 
 import pytest
 from cli_runs import one_line, ran
-from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, change, files, fill, refused, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, change, files, fill, printed, refused, sqlite
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import json_with_maps, tool_responses
@@ -19,7 +19,7 @@ TOOL = "app.search_docs"
 
 def exported(capsys, url, file, tool=TOOL, *flags) -> bytes:
     """What a tool has learned, as the bytes of its file."""
-    told(capsys, url, "baseline", "export", tool, "-o", file, *flags)
+    printed(capsys, url, "baseline", "export", tool, "-o", file, *flags)
     return file.read_bytes()
 
 
@@ -36,12 +36,12 @@ def test_there_and_back(any_db, tmp_path, capsys):
     """What production learned is committed, reviewed, and started from elsewhere."""
     broken(any_db)
     file = tmp_path / "committed.json"
-    assert told(capsys, any_db, "baseline", "export", "search_docs", "-o", file) == [
+    assert printed(capsys, any_db, "baseline", "export", "search_docs", "-o", file) == [
         "app.search_docs: 20 responses, 1 distinct shape",
         f"  exported to {file}",
     ]
     elsewhere = sqlite(tmp_path, "elsewhere.db")
-    assert told(capsys, elsewhere, "baseline", "import", TOOL, file) == [
+    assert printed(capsys, elsewhere, "baseline", "import", TOOL, file) == [
         "app.search_docs: 20 responses, 1 distinct shape",
         f"  imported from {file}; running processes follow within one flush interval",
     ]
@@ -69,7 +69,7 @@ def test_no_traffic_is_lost_on_the_way(tmp_path_factory, capsys, responses, limi
     folder = tmp_path_factory.mktemp("stores")
     fill(sqlite(folder), *[(response, 1) for response in responses], limits=limits)
     data = exported(capsys, sqlite(folder), folder / "a.json")
-    told(capsys, sqlite(folder, "b.db"), "baseline", "import", TOOL, folder / "a.json")
+    printed(capsys, sqlite(folder, "b.db"), "baseline", "import", TOOL, folder / "a.json")
     assert exported(capsys, sqlite(folder, "b.db"), folder / "b.json") == data
 
 
@@ -85,7 +85,7 @@ def test_the_evidence_of_shapes_let_go_comes_along(db, tmp_path, capsys):
     assert len(json.loads(data)["rows"]) == MOST_SHAPES
     assert "merged" in json.loads(data)
     other = sqlite(tmp_path, "other.db")
-    told(capsys, other, "baseline", "import", TOOL, tmp_path / "a.json")
+    printed(capsys, other, "baseline", "import", TOOL, tmp_path / "a.json")
     assert exported(capsys, other, tmp_path / "b.json") == data
     assert known(other).merged == known(db).merged
     assert known(other).observations == known(db).observations
@@ -116,16 +116,16 @@ def test_how_responses_are_read_comes_along(db, tmp_path, capsys):
     assert (plain["maps"], plain["records"], plain["unwrap"]) == (["by.*"], ["r"], "none")
     assert plain["limits"]["elements"] == 7
     other = sqlite(tmp_path, "other.db")
-    told(capsys, other, "baseline", "import", TOOL, tmp_path / "a.json")
+    printed(capsys, other, "baseline", "import", TOOL, tmp_path / "a.json")
     assert known(other).reading == known(db).reading
 
 
 def test_a_process_goes_on_from_it(any_db, tmp_path, capsys):
     """A new deployment does not learn what is known: nothing is announced, and a break is a break at its first call."""
     Baseline.learn([GOOD] * 30).save(tmp_path / "b.json")
-    told(capsys, any_db, "baseline", "import", TOOL, tmp_path / "b.json")
+    printed(capsys, any_db, "baseline", "import", TOOL, tmp_path / "b.json")
     fill(any_db, (GOOD, 1), (BAD, 1))
-    lines = [json.loads(line) for line in told(capsys, any_db, "log", "--json")]
+    lines = [json.loads(line) for line in printed(capsys, any_db, "log", "--json")]
     assert [(event["status"], event["risk"]) for event in lines] == [("open", "high")]
     assert known(any_db).observations == 32
     assert as_json(capsys, any_db, "status")["tools"][0]["state"] == "watching"
@@ -137,7 +137,7 @@ def test_a_running_process_follows(any_db, tmp_path, capsys):
     with Monitor(any_db, background=False, sinks=[]) as monitor:
         for _ in range(20):
             monitor.observe(TOOL, GOOD)
-        told(capsys, any_db, "baseline", "import", TOOL, tmp_path / "b.json", "--replace")
+        printed(capsys, any_db, "baseline", "import", TOOL, tmp_path / "b.json", "--replace")
         monitor.observe(TOOL, BAD)
         assert monitor.incidents() == ()
         monitor.observe(TOOL, GOOD)
@@ -148,19 +148,19 @@ def test_a_running_process_follows(any_db, tmp_path, capsys):
 def test_what_is_there_is_not_replaced_unasked(db, tmp_path, capsys):
     """Weeks of learning are not overwritten by a slip; when they are, the audit trail stays."""
     broken(db)
-    told(capsys, db, "reject", "search_docs", "--reason", "x")
+    printed(capsys, db, "reject", "search_docs", "--reason", "x")
     Baseline.learn([GOOD] * 30).save(tmp_path / "b.json")
     before = known(db)
     assert "--replace" in refused(capsys, 64, db, "baseline", "import", "search_docs", tmp_path / "b.json")
     assert known(db) == before
-    told(capsys, db, "baseline", "import", "search_docs", tmp_path / "b.json", "--replace")
+    printed(capsys, db, "baseline", "import", "search_docs", tmp_path / "b.json", "--replace")
     after = known(db)
     assert (after.observations, after.held) == (30, {})
     assert [row.count for row in after.rows.values()] == [30]
     assert after.decisions == before.decisions
     assert after.incidents.keys() == before.incidents.keys()
     assert after.calls == before.calls
-    assert told(capsys, db, "doctor")[0] == "HEALTHY"
+    assert printed(capsys, db, "doctor")[0] == "HEALTHY"
 
 
 def test_what_was_only_called_has_no_baseline(db, tmp_path, capsys):
@@ -169,7 +169,7 @@ def test_what_was_only_called_has_no_baseline(db, tmp_path, capsys):
     Baseline.learn([GOOD] * 3).save(tmp_path / "b.json")
     assert "nothing was learned" in refused(capsys, 4, db, "baseline", "export", TOOL, "-o", tmp_path / "x.json")
     assert not (tmp_path / "x.json").exists()
-    told(capsys, db, "baseline", "import", TOOL, tmp_path / "b.json")
+    printed(capsys, db, "baseline", "import", TOOL, tmp_path / "b.json")
     assert known(db).calls.errors == 3
 
 
@@ -180,7 +180,7 @@ def test_keys(db, tmp_path, capsys):
     line = refused(capsys, 64, db, "baseline", "export", TOOL, "-o", tmp_path / "x.json")
     assert "2 keys, so --key has to name one: 'a', 'b'" in line
     data = exported(capsys, db, tmp_path / "b.json", TOOL, "--key", "b")
-    told(capsys, db, "baseline", "import", TOOL, tmp_path / "b.json", "--key", "c")
+    printed(capsys, db, "baseline", "import", TOOL, tmp_path / "b.json", "--key", "c")
     assert exported(capsys, db, tmp_path / "c.json", TOOL, "--key", "c") == data
     assert known(db) is None
 
@@ -288,8 +288,8 @@ def test_names_of_tools(db, tmp_path, capsys):
     fill(db, (GOOD, 1), tool="app.find")
     Baseline.learn([GOOD]).save(tmp_path / "b.json")
     assert "app.get, web.get" in refused(capsys, 64, db, "baseline", "import", "get", tmp_path / "b.json")
-    told(capsys, db, "baseline", "import", "find", tmp_path / "b.json", "--replace")
-    told(capsys, db, "baseline", "import", "brand.new", tmp_path / "b.json")
+    printed(capsys, db, "baseline", "import", "find", tmp_path / "b.json", "--replace")
+    printed(capsys, db, "baseline", "import", "brand.new", tmp_path / "b.json")
     tools = [one["tool"] for one in as_json(capsys, db, "status")["tools"]]
     assert tools == ["app.find", "app.get", "brand.new", "web.get"]
     for bad in ("", "caf\udce9"):
@@ -316,7 +316,7 @@ def test_hostile_names_are_harmless(db, tmp_path, capsys):
     fill(db, (GOOD, 12), tool=HOSTILE, key=HOSTILE)
     file = tmp_path / "b\x1b[2J\u202e.json"
     for argv in (("export", HOSTILE, "-o", file), ("import", HOSTILE, file)):
-        assert all(line.isprintable() for line in told(capsys, db, "baseline", *argv))
+        assert all(line.isprintable() for line in printed(capsys, db, "baseline", *argv))
         flags = ["--replace"] if argv[0] == "import" else []
         as_json(capsys, db, "baseline", *argv, "--key", HOSTILE, *flags)
 

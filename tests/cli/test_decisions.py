@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from cli_runs import program, ran
-from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, refused, told
+from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, printed, refused
 
 from toolpulse import Monitor
 from toolpulse._base.canonical import digest
@@ -33,7 +33,7 @@ def test_what_is_accepted_is_learned(any_db, capsys):
             for _ in range(times):
                 monitor.observe("app.search_docs", response)
         (incident,) = monitor.incidents()
-        assert told(capsys, any_db, "accept", "search_docs", "--reason", "planned", "--who", "mia") == [
+        assert printed(capsys, any_db, "accept", "search_docs", "--reason", "planned", "--who", "mia") == [
             f"ACCEPTED  search_docs  2 changes  {incident.id}",
             "  id",
             "  score",
@@ -55,7 +55,7 @@ def test_one_change_of_an_incident(db, capsys):
     """The other stays open; its path may be given as anybody writes paths."""
     broken(db)
     _, incident = known(db)
-    assert told(capsys, db, "accept", incident.id, '["score"]', "--reason", "x") == [
+    assert printed(capsys, db, "accept", incident.id, '["score"]', "--reason", "x") == [
         f"ACCEPTED  search_docs  1 change  {incident.id}",
         "  score",
         "responses that show it are learned; running processes follow within one flush interval",
@@ -65,7 +65,7 @@ def test_one_change_of_an_incident(db, capsys):
     assert now.held
     assert "it has id, score" in refused(capsys, 64, db, "accept", incident.id, "note", "--reason", "x")
     assert "not a path" in refused(capsys, 64, db, "accept", incident.id, "a..b", "--reason", "x")
-    assert "1 quarantined response" not in told(capsys, db, "accept", incident.id, "id", "--reason", "x")[-1]
+    assert "1 quarantined response" not in printed(capsys, db, "accept", incident.id, "id", "--reason", "x")[-1]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_kept_out(db, capsys, action, status, then):
     """Neither lets anything be learned."""
     broken(db)
     before, incident = known(db)
-    lines = told(capsys, db, action, incident.id, "--reason", "x")
+    lines = printed(capsys, db, action, incident.id, "--reason", "x")
     assert lines[0] == f"{status.upper()}  search_docs  2 changes  {incident.id}"
     assert then in lines[-1]
     now, incident = known(db)
@@ -90,15 +90,15 @@ def test_what_was_accepted_before_stays_known(db, capsys, action):
     """A decision takes back nothing that was learned; whoever wants it out is told how."""
     broken(db)
     _, incident = known(db)
-    told(capsys, db, "accept", incident.id, "--reason", "too fast")
-    line = told(capsys, db, action, incident.id, "--reason", "x")[-1]
+    printed(capsys, db, "accept", incident.id, "--reason", "too fast")
+    line = printed(capsys, db, action, incident.id, "--reason", "x")[-1]
     assert "responses that show it are never learned" not in line
     assert "stays known" in line
     assert "baseline import --replace" in line
     assert "toolpulse forget" in line
     assert len(known(db)[0].rows) == 2
     broken(db, tool="app.other")
-    assert "stays known" not in told(capsys, db, action, "other", "--reason", "x")[-1]
+    assert "stays known" not in printed(capsys, db, action, "other", "--reason", "x")[-1]
 
 
 def test_names_that_start_with_a_dash(db, capsys):
@@ -139,12 +139,12 @@ def test_decided_already(db, capsys):
     """Two people on call do the same thing; the second one is told, and nothing changes."""
     broken(db)
     _, incident = known(db)
-    told(capsys, db, "accept", incident.id, "--reason", "first")
+    printed(capsys, db, "accept", incident.id, "--reason", "first")
     before, _ = known(db)
-    (line,) = told(capsys, db, "accept", incident.id, "--reason", "second")
+    (line,) = printed(capsys, db, "accept", incident.id, "--reason", "second")
     assert "decided before" in line
     assert known(db)[0].decisions == before.decisions
-    (line,) = told(capsys, db, "reject", "search_docs", "--reason", "third")
+    (line,) = printed(capsys, db, "reject", "search_docs", "--reason", "third")
     assert "nothing is open" in line
 
 
@@ -153,7 +153,7 @@ def test_the_start_of_an_id(db, capsys):
     broken(db)
     _, incident = known(db)
     assert "is not an incident" in refused(capsys, 64, db, "accept", incident.id[:3], "--reason", "x")
-    assert told(capsys, db, "accept", incident.id[:4], "--reason", "x")[0].endswith(incident.id)
+    assert printed(capsys, db, "accept", incident.id[:4], "--reason", "x")[0].endswith(incident.id)
 
 
 def test_what_stands_for_several_is_refused(db, capsys, monkeypatch):
@@ -169,7 +169,7 @@ def test_what_stands_for_several_is_refused(db, capsys, monkeypatch):
     broken(db, tool="its.abcd")
     assert "its.abcd" in refused(capsys, 64, db, "reject", "abcd", "--reason", "x")
     broken(db, tool="abcd")
-    assert told(capsys, db, "reject", "abcd", "--reason", "x")[0].split()[1] == "abcd"
+    assert printed(capsys, db, "reject", "abcd", "--reason", "x")[0].split()[1] == "abcd"
 
 
 @pytest.mark.parametrize("target", ["nothing", "abc", "0000", "0" * 12, "", "search", "docs", "\x1b[2J"])
@@ -216,7 +216,7 @@ def test_hostile_words_are_harmless(db, capsys):
     fill(db, ({HOSTILE: 1}, 20), ({HOSTILE: "x"}, 2), tool=HOSTILE, key=HOSTILE)
     for argv in (["accept"], ["incidents", "--all"]):
         extra = [HOSTILE, "--reason", HOSTILE, "--who", HOSTILE] if argv == ["accept"] else []
-        lines = told(capsys, db, *argv, *extra)
+        lines = printed(capsys, db, *argv, *extra)
         assert all(line.isprintable() for line in lines)
         assert not any(line.startswith("HIGH forged") for line in lines)
     as_json(capsys, db, "ignore", HOSTILE, "--reason", HOSTILE)
@@ -228,10 +228,10 @@ def test_forgotten_is_forgotten(any_db, capsys):
     broken(any_db, tool="app.other")
     with Monitor(any_db, background=False, sinks=[]) as monitor:
         monitor.observe("app.search_docs", BAD)
-        (line,) = told(capsys, any_db, "forget", "search_docs", "--yes")
+        (line,) = printed(capsys, any_db, "forget", "search_docs", "--yes")
         assert line == "forgot app.search_docs; running processes follow within one flush interval, and learn anew"
         assert [one["tool"] for one in as_json(capsys, any_db, "status")["tools"]] == ["app.other"]
-        assert not [line for line in told(capsys, any_db, "log", "--json") if "search_docs" in line]
+        assert not [line for line in printed(capsys, any_db, "log", "--json") if "search_docs" in line]
         monitor.observe("app.search_docs", BAD)
         assert monitor.health().tools["app.search_docs"].state == "learning"
     assert "is not a tool" in refused(capsys, 64, any_db, "forget", "nothing", "--yes")
@@ -244,10 +244,12 @@ def test_one_key_or_all(db, capsys):
     assert "has no key 'd'; it has 'a', 'b', 'c'" in refused(
         capsys, 64, db, "forget", "search_docs", "--key", "d", "--yes"
     )
-    assert told(capsys, db, "forget", "search_docs", "--key", "b", "--yes")[0].startswith("forgot app.search_docs [b];")
+    assert printed(capsys, db, "forget", "search_docs", "--key", "b", "--yes")[0].startswith(
+        "forgot app.search_docs [b];"
+    )
     found = as_json(capsys, db, "forget", "search_docs", "--yes")
     assert found == {"schema": 1, "tool": "app.search_docs", "forgotten": ["a", "c"]}
-    assert told(capsys, db, "status") == ["no tools"]
+    assert printed(capsys, db, "status") == ["no tools"]
 
 
 def test_forgetting_needs_a_yes(db, tmp_path, capsys, monkeypatch):

@@ -26,7 +26,7 @@ def events(folder):
     return [decode(line) for line in (folder / "drift.jsonl").read_bytes().splitlines()]
 
 
-def told(folder) -> list[tuple[str, str, tuple[str, ...]]]:
+def reported(folder) -> list[tuple[str, str, tuple[str, ...]]]:
     """The incidents that a demo's log tells: tool, risk, paths."""
     opened = [one for one in events(folder) if one.status == "open"]
     return [(one.tool, one.risk.value, tuple(sorted(c.path for c in one.changes))) for one in opened]
@@ -45,7 +45,7 @@ def test_the_planted_incidents_and_no_others(played):
     """A demonstration of a monitor that cries wolf would demonstrate that."""
     folder, done = played
     assert (done.code, done.err) == (0, "")
-    assert sorted(told(folder)) == sorted(INCIDENTS)
+    assert sorted(reported(folder)) == sorted(INCIDENTS)
     assert len(INCIDENTS) == len(PLANTED)
 
 
@@ -99,14 +99,14 @@ def test_the_same_every_time(played, tmp_path, capsys):
     assert threading.active_count() == before
     for name in FILES[2:]:
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
-    assert told(tmp_path) == told(folder)
+    assert reported(tmp_path) == reported(folder)
 
 
 def test_the_longer_week_is_as_quiet(tmp_path, capsys, monkeypatch):
     """Without --fast there are more calls, and the same incidents and no others."""
     monkeypatch.setattr("toolpulse.cli.commands.demo.time.sleep", lambda pause: None)
     assert ran(capsys, "demo", "--dir", tmp_path).code == 0
-    assert sorted(told(tmp_path)) == sorted(INCIDENTS)
+    assert sorted(reported(tmp_path)) == sorted(INCIDENTS)
 
 
 def test_without_a_folder_it_makes_one(tmp_path, capsys, monkeypatch):
@@ -126,7 +126,7 @@ def test_watching_turned_off_does_not_matter(tmp_path, capsys):
         from toolpulse.runtime.switch import switch
 
         assert not switch.on
-    assert told(tmp_path)
+    assert reported(tmp_path)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -140,7 +140,7 @@ def test_it_overwrites_nothing(tmp_path, capsys, name):
 
 
 def test_a_bad_folder_is_wrong_use(tmp_path, capsys):
-    """A file where the folder should be is told by name."""
+    """A file where the folder should be is named."""
     (tmp_path / "file").write_text("")
     for bad in (tmp_path / "file", tmp_path / "file" / "below", "a\0b"):
         code, out, err = ran(capsys, "demo", "--dir", bad)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from cli_runs import one_line, ran
-from cli_stores import GOOD, HOSTILE, as_json, broken, change, files, fill, newer, refused, sqlite, told
+from cli_stores import GOOD, HOSTILE, as_json, broken, change, files, fill, newer, printed, refused, sqlite
 
 from toolpulse import Monitor
 from toolpulse.cli._views.advice import SERVER, unreadable
@@ -34,7 +34,7 @@ def test_a_store_that_is_well(any_db, capsys):
     """Where is it, what is it, how big is it, who writes, what is open: all that a report of a fault should say."""
     broken(any_db)
     fill(any_db, (GOOD, 1), tool="app.other")
-    lines = told(capsys, any_db, "doctor")
+    lines = printed(capsys, any_db, "doctor")
     assert lines[0] == "HEALTHY"
     found = as_json(capsys, any_db, "doctor")
     assert (found["schema"], found["code"]) == (1, 0)
@@ -56,14 +56,14 @@ def test_it_shows_no_password(postgres_url, capsys):
     password = postgres_url.partition(":")[2].partition(":")[2].partition("@")[0]
     broken(postgres_url)
     for flags in ([], ["--json"]):
-        assert password not in "\n".join(told(capsys, postgres_url, "doctor", *flags))
+        assert password not in "\n".join(printed(capsys, postgres_url, "doctor", *flags))
 
 
 def test_it_changes_nothing(db, tmp_path, capsys):
     """An examination that alters the patient is none; a store that is no more written is still the same file."""
     broken(db)
     before = files(tmp_path)
-    told(capsys, db, "doctor")
+    printed(capsys, db, "doctor")
     assert files(tmp_path) == before
 
 
@@ -103,7 +103,7 @@ def test_what_is_not_whole(db, capsys, statement, told_of):
 def test_events_that_nobody_sends(db, capsys):
     """A decision made while nobody runs waits for the next process; after an hour that is worth a word."""
     broken(db)
-    told(capsys, db, "reject", "search_docs", "--reason", "x")
+    printed(capsys, db, "reject", "search_docs", "--reason", "x")
     store = as_json(capsys, db, "doctor")["store"]
     assert store["outbox"]["waiting"] == 1
     assert store["outbox"]["oldest"].startswith("20")
@@ -114,14 +114,14 @@ def test_events_that_nobody_sends(db, capsys):
     with Monitor(db, background=False, sinks=[SimpleNamespace(emit=sent.append)]) as monitor:
         monitor.observe("app.search_docs", GOOD)
     assert [event.status for event in sent] == ["rejected"]
-    assert told(capsys, db, "doctor")[0] == "HEALTHY"
+    assert printed(capsys, db, "doctor")[0] == "HEALTHY"
 
 
 @pytest.mark.parametrize("body", ["'{}'", 'REPLACE(body, \'"time":"2\', \'"time":"x\')'])
 def test_an_event_that_waits_and_cannot_be_read(db, capsys, body):
-    """It is one problem among others, and keeps nobody from being told of them."""
+    """It is one problem among others, and keeps nobody from seeing them."""
     broken(db)
-    told(capsys, db, "reject", "search_docs", "--reason", "x")
+    printed(capsys, db, "reject", "search_docs", "--reason", "x")
     change(db, f"UPDATE toolpulse_events SET body = {body} WHERE sent IS NULL")
     change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE held = 0")
     assert any("shape" in what for what in problems(capsys, db))
@@ -204,7 +204,7 @@ def test_a_user_that_may_do_nothing(postgres, postgres_url, capsys):
 
 
 def test_every_advice_is_about_a_cause_there_is():
-    """A word changed where the causes are told would leave the advice behind, unnoticed."""
+    """A word changed where the causes are written would leave the advice behind, unnoticed."""
     assert set(SERVER) <= set(_causes._CAUSES.values()) | set(_causes._SAID.values())
     for cause, advice in SERVER.items():
         assert unreadable(StoreError(f"postgresql://h/d: {cause}"), "postgresql://h/d") == [advice]

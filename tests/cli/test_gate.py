@@ -74,7 +74,7 @@ def test_one_object_holds_it_all(gated):
     assert plain["attribution"].startswith("tool surface")
 
 
-def test_many_pairs_with_one_reason_are_told_once(gated):
+def test_many_pairs_with_one_reason_are_shown_once(gated):
     """Fifty steps with another model are one line, not fifty."""
     done = gated([stamped()] * 50, [stamped(model="m")] * 50)
     assert len(done.out.splitlines()) < 8

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cli_runs import one_line, ran
-from cli_stores import BAD, GOOD, HOSTILE, broken, change, fill, refused, spoil, told
+from cli_stores import BAD, GOOD, HOSTILE, broken, change, fill, printed, refused, spoil
 
 from toolpulse import Consumer
 from toolpulse.cli._kit.times import clock
@@ -13,7 +13,7 @@ from toolpulse.cli._kit.times import clock
 
 def listed(capsys, url, *argv) -> list[dict]:
     """Incidents as objects."""
-    return [json.loads(line) for line in told(capsys, url, "incidents", *argv, "--json")]
+    return [json.loads(line) for line in printed(capsys, url, "incidents", *argv, "--json")]
 
 
 def test_an_incident_reads_as_the_log_has_it(any_db, capsys):
@@ -22,7 +22,7 @@ def test_an_incident_reads_as_the_log_has_it(any_db, capsys):
     fill(any_db, (GOOD, 3), (BAD, 2))
     (found,) = listed(capsys, any_db)
     began = clock(datetime.fromisoformat(found["first_time"]))
-    assert told(capsys, any_db, "incidents") == [
+    assert printed(capsys, any_db, "incidents") == [
         f"HIGH  search_docs  2 changes  since {began}  9 calls (75%)  {found['id']}",
         "  id     integer -> string  20 of 20 before",
         "  score  number -> string   20 of 20 before",
@@ -33,7 +33,7 @@ def test_an_incident_as_an_object(db, capsys):
     """A program gets all of it: who is hit how hard, each change with its evidence, each decision."""
     fill(db, (GOOD, 20), (BAD, 3), consumers=[Consumer("web", ignore=["score"]), Consumer("billing")])
     (one,) = listed(capsys, db)
-    told(capsys, db, "reject", one["id"], "score", "--reason", "a bug", "--who", "mia")
+    printed(capsys, db, "reject", one["id"], "score", "--reason", "a bug", "--who", "mia")
     (one,) = listed(capsys, db)
     assert (one["schema"], one["tool"], one["key"], one["status"]) == (1, "app.search_docs", "", "open")
     assert (one["risk"], one["risks"], one["count"], one["share"]) == (
@@ -49,25 +49,25 @@ def test_an_incident_as_an_object(db, capsys):
     (decision,) = one["decisions"]
     assert (decision["action"], decision["reason"], decision["who"]) == ("reject", "a bug", "mia")
     assert one["first_time"] <= one["last_time"]
-    assert "  decision: reject score: a bug (mia)" in told(capsys, db, "incidents")
+    assert "  decision: reject score: a bug (mia)" in printed(capsys, db, "incidents")
 
 
 def test_open_ones_and_all(db, capsys):
-    """What is over or decided is history; so are additions, which are told once and never asked about."""
+    """What is over or decided is history; so are additions, which are reported once and never asked about."""
     broken(db, tool="app.open")
     broken(db, tool="app.rejected")
     fill(db, (GOOD, 20), ({**GOOD, "new": 1}, 1), tool="app.noted")
     fill(db, (GOOD, 20), (BAD, 10), (GOOD, 60), tool="app.resolved")
-    told(capsys, db, "reject", "rejected", "--reason", "x")
+    printed(capsys, db, "reject", "rejected", "--reason", "x")
     assert [one["tool"] for one in listed(capsys, db)] == ["app.open"]
     everything = {one["tool"]: one["status"] for one in listed(capsys, db, "--all")}
     assert everything == {f"app.{name}": name for name in ("open", "rejected", "noted", "resolved")}
-    heads = [line for line in told(capsys, db, "incidents", "--all") if line and not line.startswith(" ")]
+    heads = [line for line in printed(capsys, db, "incidents", "--all") if line and not line.startswith(" ")]
     assert [line.split()[-2] for line in heads if "open" not in line] == ["rejected", "noted", "resolved"]
-    told(capsys, db, "reject", "open", "--reason", "x")
-    assert told(capsys, db, "incidents") == ["no open incidents"]
+    printed(capsys, db, "reject", "open", "--reason", "x")
+    assert printed(capsys, db, "incidents") == ["no open incidents"]
     assert listed(capsys, db) == []
-    assert told(capsys, db, "incidents", "--all", "--tool", "nothing") == ["no incidents"]
+    assert printed(capsys, db, "incidents", "--all", "--tool", "nothing") == ["no incidents"]
 
 
 def test_filters(db, capsys):
@@ -93,14 +93,14 @@ def test_one_that_is_still_seen_is_recent(db, capsys):
     broken(db)
     change(db, 'UPDATE toolpulse_incidents SET body = REPLACE(body, \'"first_time":"2\', \'"first_time":"1\')')
     assert len(listed(capsys, db, "--since", "1h")) == 1
-    assert f"since 1{str(datetime.now().year)[1:]}-" in told(capsys, db, "incidents")[0]
+    assert f"since 1{str(datetime.now().year)[1:]}-" in printed(capsys, db, "incidents")[0]
 
 
 def test_names_that_are_not_unique(db, capsys):
     """Two tools of one name must not be mixed up, neither in what is shown nor in what is asked for."""
     broken(db, tool="app.get")
     broken(db, tool="web.get")
-    heads = [line.split()[1] for line in told(capsys, db, "incidents") if line.startswith("HIGH")]
+    heads = [line.split()[1] for line in printed(capsys, db, "incidents") if line.startswith("HIGH")]
     assert sorted(heads) == ["app.get", "web.get"]
     line = refused(capsys, 64, db, "incidents", "get")
     assert "app.get" in line
@@ -114,7 +114,7 @@ def test_hostile_names_are_harmless(db, capsys):
     names = [HOSTILE, "\u202e\x00\ud800", '"; DROP TABLE toolpulse_rows; --']
     bad = dict.fromkeys(names, 1)
     fill(db, (bad, 20), (dict.fromkeys(names, "x"), 2), tool=HOSTILE, key=HOSTILE, consumers=[Consumer(HOSTILE)])
-    lines = told(capsys, db, "incidents")
+    lines = printed(capsys, db, "incidents")
     assert all(line.isprintable() for line in lines)
     assert not any(line.startswith("HIGH forged") for line in lines)
     assert len(lines) == 5
@@ -127,7 +127,7 @@ def test_times_that_are_none(db, capsys):
     """A store edited by hand is shown as far as it goes."""
     broken(db)
     change(db, "UPDATE toolpulse_incidents SET body = REPLACE(body, 'first_time\":\"2', 'first_time\":\"x')")
-    assert "since 0001-01-01" in told(capsys, db, "incidents")[0]
+    assert "since 0001-01-01" in printed(capsys, db, "incidents")[0]
 
 
 def test_what_cannot_be_read_is_4(db, capsys):
@@ -154,14 +154,14 @@ def test_one_tool_that_cannot_be_read_hides_no_other(any_db, capsys):
         assert "owned" not in out
         assert "toolpulse doctor" in one_line(err)
         assert "owned" in err
-        # who asks about other tools is not kept from an answer, and not told of this one
-        told(capsys, any_db, *argv, "--tool", "search_docs")
-    told(capsys, any_db, "incidents", "search_docs")
+        # who asks about other tools is not kept from an answer, and does not hear of this one
+        printed(capsys, any_db, *argv, "--tool", "search_docs")
+    printed(capsys, any_db, "incidents", "search_docs")
     (one,) = listed(capsys, any_db, "search_docs")
     code, out, err = ran(capsys, "doctor", "--json", "--db", any_db)
     assert (code, err) == (1, "")
     assert json.loads(out)["store"]["incidents"] == 1
-    assert "ACCEPTED" in told(capsys, any_db, "accept", one["id"], "--reason", "x")[0]
+    assert "ACCEPTED" in printed(capsys, any_db, "accept", one["id"], "--reason", "x")[0]
     assert "toolpulse doctor" in refused(capsys, 4, any_db, "accept", HOSTILE, "--reason", "x")
 
 

@@ -4,82 +4,18 @@ import gzip
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import datetime, timedelta
 
 import msgspec
 import pytest
-from cli_runs import environment, one_line, program, ran, ran_apart
+from cli_logs import NOW, event, learned, write_log
+from cli_runs import environment, one_line, ran, ran_apart
 
-from toolpulse.cli._kit.lines import follow
-from toolpulse.cli._kit.text import endings, percent, plural, safe, safe_json, short_names
-from toolpulse.cli._kit.times import since
-from toolpulse.events import DriftEvent, EventChange, encode
+from toolpulse.cli._kit.text import endings, short_names
+from toolpulse.events import EventChange, encode
 from toolpulse.judgement.rules import Risk
-
-NOW = datetime.now(UTC)
-
-
-def event(**changed) -> DriftEvent:
-    """The event that the design page shows, but for what is changed."""
-    fields = {
-        "id": "e1",
-        "time": NOW.isoformat(),
-        "tool": "app.tools.search_docs",
-        "key": "",
-        "incident": "i1",
-        "status": "open",
-        "risk": Risk.HIGH,
-        "risks": {"default": Risk.HIGH},
-        "summary": "results[].score: number -> string and 2 more changes",
-        "pattern": None,
-        "changes": (
-            EventChange("results[].score", "kind-changed", "number", "string", Risk.HIGH, "412 of 412 before"),
-            EventChange("results[].explanation", "field-added", "missing", "string", Risk.INFO, ""),
-            EventChange(
-                "request_id",
-                "field-removed",
-                "string",
-                "missing",
-                Risk.HIGH,
-                "412 of 412 before",
-                "renamed",
-                "requestId",
-            ),
-        ),
-        "fingerprint_before": None,
-        "fingerprint_after": None,
-        "encoding": "native",
-        "count": 17,
-        "share": 0.41,
-        "coverage": (),
-    }
-    return DriftEvent(**{**fields, **changed})
-
-
-def learned(**changed) -> DriftEvent:
-    """An event of what was learned."""
-    told = {
-        "id": "l1",
-        "incident": None,
-        "status": "learned",
-        "risk": Risk.INFO,
-        "risks": {},
-        "changes": (),
-        "count": 10,
-    }
-    return event(**{**told, "summary": "learned 7 paths (2 optional) from 10 calls", **changed})
-
-
-def write_log(path: Path, *events) -> Path:
-    """Write events, or lines as they are."""
-    lines = [one if isinstance(one, bytes) else encode(one) for one in events]
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
-    return path
 
 
 def shown(capsys, path, *flags) -> list[str]:
@@ -138,8 +74,8 @@ def test_consumers_are_named_where_they_differ(tmp_path, capsys):
         event(incident="b", risks={"billing": Risk.HIGH, "web": Risk.INFO}),
         event(incident="c", risks={"billing": Risk.HIGH}),
     )
-    told = [line for line in shown(capsys, log) if line.startswith("  for ")]
-    assert told == ["  for billing: high, web: info", "  for billing: high, web: quiet"]
+    consumers = [line for line in shown(capsys, log) if line.startswith("  for ")]
+    assert consumers == ["  for billing: high, web: info", "  for billing: high, web: quiet"]
 
 
 def test_key_coverage_decision_and_odd_changes_are_shown(tmp_path, capsys):
@@ -321,172 +257,6 @@ def test_extreme_figures_are_shown(tmp_path, capsys):
     assert (code, err) == (0, "")
     assert "1,000,000,000,000,000 calls" in out
     assert "since 0001-01-01 " in out
-
-
-def test_since_understands_units_and_times():
-    """Relative times count back from now; a time without a zone is UTC."""
-    now = datetime(2024, 5, 5, 12, tzinfo=UTC)
-    assert since("90m", now) == now - timedelta(minutes=90)
-    assert since("24h", now) == now - timedelta(hours=24)
-    assert since("7d", now) == now - timedelta(days=7)
-    assert since("2w", now) == now - timedelta(weeks=2)
-    assert since("2024-05-01") == datetime(2024, 5, 1, tzinfo=UTC)
-    assert since("2024-05-01T12:00+02:00") == datetime(2024, 5, 1, 10, tzinfo=UTC)
-    assert since("2024-05-01T12:00Z") == datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
-def test_words_and_figures():
-    """A share is never rounded to all or nothing, and a count agrees with its noun."""
-    assert [percent(n, 1000) for n in (0, 1, 10, 994, 999, 1000)] == ["0%", "<1%", "1%", ">99%", ">99%", "100%"]
-    assert percent(1, 0) == "0%"
-    assert [plural(n, word) for n, word in ((1, "call"), (0, "call"), (1200, "reply"), (2, "key"))] == [
-        "1 call", "0 calls", "1,200 replies", "2 keys",
-    ]  # fmt: skip
-    assert safe("a\tb\x00\u200b\u2028\xa0\ud800") == "a\\tb\\x00\\u200b\\u2028\\xa0\\ud800"
-    assert json.loads(safe_json('{"\U0001f600":\t"\x7f"}')) == {"\U0001f600": "\x7f"}
-
-
-class Followed:
-    """A file being followed in this process: what was given, and the end of it after so many looks at nothing."""
-
-    def __init__(self, path: Path, monkeypatch) -> None:
-        self.path = path
-        self.steps: list = []
-        self.got: list[tuple[int, bytes]] = []
-        monkeypatch.setattr("toolpulse.cli._kit.lines.time.sleep", self._next)
-        self._ended = False
-
-    def _next(self, pause: float) -> None:
-        """Nobody waits: while the reader rests, the next thing happens to the file."""
-        if self.steps:
-            self.steps.pop(0)()
-        else:
-            self._ended = True
-
-    def run(self, *steps) -> list[tuple[int, bytes]]:
-        """Follow while the steps happen, one at each rest."""
-        self.steps = list(steps)
-        return list(follow(str(self.path), lambda: self._ended))
-
-    def append(self, data: bytes):
-        """A step that writes to the file."""
-
-        def step() -> None:
-            with self.path.open("ab") as file:
-                file.write(data)
-
-        return step
-
-
-@pytest.fixture
-def followed(tmp_path, monkeypatch):
-    """A file that is followed, still absent."""
-    return Followed(tmp_path / "d.jsonl", monkeypatch)
-
-
-def test_follow_waits_for_the_file(followed):
-    """The log appears with the first event, often after somebody began to watch."""
-    assert followed.run(lambda: None, followed.append(b"a\n"), followed.append(b"\n \nb\n")) == [
-        (1, b"a\n"),
-        (4, b"b\n"),
-    ]
-
-
-def test_follow_waits_for_the_end_of_a_line(followed):
-    """Half a line is no line yet, however long it takes."""
-    assert followed.run(followed.append(b"ab"), followed.append(b"c"), followed.append(b"d\ne")) == [(1, b"abcd\n")]
-
-
-def test_follow_survives_truncation(followed):
-    """A log emptied in place begins anew, with its line numbers; half a line of before is gone with it."""
-    cut = lambda: followed.path.write_bytes(b"")  # noqa: E731
-    steps = [followed.append(b"a\nbbbbb\nhalf"), cut, followed.append(b"c\n")]
-    assert followed.run(*steps) == [(1, b"a\n"), (2, b"bbbbb\n"), (1, b"c\n")]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be renamed there")
-def test_follow_survives_rotation(followed, tmp_path):
-    """logrotate renames the file; what was still written to the old one is read, then the new one from its start."""
-
-    def rotate() -> None:
-        with followed.path.open("ab") as file:
-            file.write(b"b\nlast")
-        followed.path.rename(tmp_path / "old")
-
-    steps = [followed.append(b"a\n"), rotate, lambda: None, followed.append(b"c\n"), followed.append(b"d\n")]
-    assert followed.run(*steps) == [(1, b"a\n"), (2, b"b\n"), (3, b"last"), (1, b"c\n"), (2, b"d\n")]
-
-
-def test_following_what_cannot_be_read_is_4(tmp_path, capsys):
-    """Waiting for a folder to become a log would take for ever."""
-    code, out, err = ran(capsys, "log", "--follow", tmp_path)
-    assert (code, out) == (4, "")
-    assert one_line(err).startswith(f"toolpulse: {tmp_path}: ")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent another way there")
-@pytest.mark.parametrize("flags", [[], ["--json"]])
-def test_follow_in_a_process_of_its_own(tmp_path, flags):
-    """Events are told one by one as they come, a bad line is passed over, and Ctrl-C is the ordinary end."""
-    log = tmp_path / "d.jsonl"
-    process = subprocess.Popen(
-        program("log", "--follow", log, *flags),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    watchdog = threading.Timer(60, process.kill)
-    watchdog.start()
-    try:
-        assert process.stderr.readline() == f"toolpulse: waiting for {log}\n"
-        write_log(log, event(), event(id="e2", count=18))
-        seen = [process.stdout.readline()]
-        while "18" not in seen[-1]:
-            seen.append(process.stdout.readline())
-            assert seen[-1], seen
-        with log.open("ab") as file:
-            file.write(b"{bad\n" + encode(learned()) + b"\n")
-        while "learned 7" not in seen[-1]:
-            seen.append(process.stdout.readline())
-            assert seen[-1], seen
-        assert f"{log}:3: not JSON" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        rest, err = process.communicate()
-        assert process.returncode == 0
-        assert err == ""
-        assert rest.strip() == ""
-        if flags:
-            assert [json.loads(line)["id"] for line in seen] == ["e1", "e2", "l1"]
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.wait()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no SIGPIPE there")
-def test_follow_ends_when_its_reader_leaves(tmp_path):
-    """`log --follow | head -1` must not run on for ever."""
-    log = write_log(tmp_path / "d.jsonl", *(learned(id=str(n)) for n in range(3)))
-    process = subprocess.Popen(
-        program("log", "--follow", log), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
-    )
-    watchdog = threading.Timer(60, process.kill)
-    watchdog.start()
-    try:
-        assert process.stdout.readline()
-        process.stdout.close()
-        while process.poll() is None:
-            with log.open("ab") as file:
-                file.write(encode(learned()) + b"\n")
-            threading.Event().wait(0.05)
-        assert process.returncode == 0
-        assert process.stderr.read() == b""
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.wait()
-        process.stderr.close()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGPIPE there")

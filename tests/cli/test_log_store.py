@@ -10,7 +10,7 @@ import threading
 import msgspec
 import pytest
 from cli_runs import environment, one_line, program, ran
-from cli_stores import BAD, GOOD, HOSTILE, broken, change, files, fill, newer, refused, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, broken, change, files, fill, newer, printed, refused, sqlite
 
 from toolpulse.cli._kit.store_events import StoreWatch, arriving, stored
 from toolpulse.errors import StoreError, StoreUnusable
@@ -30,9 +30,9 @@ def test_a_store_reads_as_its_log_does(any_db, tmp_path, capsys):
     for flags in ([], ["--risk", "high"], ["--tool", "search_*"], ["--since", "1h"], ["--tool", "none"]):
         code, out, err = ran(capsys, "log", log, *flags)
         assert (code, err) == (0, "")
-        assert told(capsys, any_db, "log", *flags) == out.splitlines()
+        assert printed(capsys, any_db, "log", *flags) == out.splitlines()
         _, out, _ = ran(capsys, "log", log, "--json", *flags)
-        assert [json.loads(line) for line in told(capsys, any_db, "log", "--json", *flags)] == [
+        assert [json.loads(line) for line in printed(capsys, any_db, "log", "--json", *flags)] == [
             json.loads(line) for line in out.splitlines()
         ]
 
@@ -40,8 +40,8 @@ def test_a_store_reads_as_its_log_does(any_db, tmp_path, capsys):
 def test_a_decision_is_an_event(db, capsys):
     """The audit trail can be followed without any process running."""
     broken(db)
-    told(capsys, db, "accept", "search_docs", "--reason", "planned")
-    assert "  decision: accept: planned" in told(capsys, db, "log")
+    printed(capsys, db, "accept", "search_docs", "--reason", "planned")
+    assert "  decision: accept: planned" in printed(capsys, db, "log")
 
 
 def test_which_log_is_read(tmp_path, capsys, monkeypatch):
@@ -81,7 +81,7 @@ def test_hostile_events_are_harmless(db, capsys):
     """Names in a store are no better than those in a file; lone surrogates included."""
     fill(db, ({HOSTILE: 1, "\ud800": 1}, 20), ({HOSTILE: "x", "\ud800": "x"}, 2), tool=HOSTILE, key=HOSTILE)
     for flags in ([], ["--json"]):
-        lines = told(capsys, db, "log", *flags)
+        lines = printed(capsys, db, "log", *flags)
         assert len(lines) > 1
         assert all(line.isprintable() for line in lines)
         assert not any(line.startswith("HIGH forged") for line in lines)
@@ -91,7 +91,7 @@ def test_an_event_that_is_none(db, capsys):
     """What a store cannot read it passes over, and the doctor tells of it; a time that is none ends with 4."""
     broken(db)
     change(db, "UPDATE toolpulse_events SET body = '{}' WHERE seq = 1")
-    assert [json.loads(line)["status"] for line in told(capsys, db, "log", "--json")] == ["open"]
+    assert [json.loads(line)["status"] for line in printed(capsys, db, "log", "--json")] == ["open"]
     change(db, 'UPDATE toolpulse_events SET body = REPLACE(body, \'"time":"2\', \'"time":"x\')')
     for flags in ([], ["--json"]):
         assert "ISO 8601" in refused(capsys, 4, db, "log", *flags)
@@ -132,7 +132,7 @@ class Watching:
             self.ended = True
 
     def run(self, *steps):
-        """The statuses of the events told while the steps happen."""
+        """The statuses of the events given while the steps happen."""
         self.steps = list(steps)
         return [event.status for _, event in arriving(self.args, lambda: self.ended)]
 
@@ -143,11 +143,11 @@ def watching(any_db, monkeypatch):
     return Watching(any_db, monkeypatch)
 
 
-def test_follow_tells_each_event_once(watching, capsys):
+def test_follow_shows_each_event_once(watching, capsys):
     """All there are, and then each new one, whoever writes it."""
     db = watching.args.db
     fill(db, (GOOD, 12))
-    decide = lambda: told(capsys, db, "reject", "search_docs", "--reason", "x")  # noqa: E731
+    decide = lambda: printed(capsys, db, "reject", "search_docs", "--reason", "x")  # noqa: E731
     assert watching.run(lambda: None, lambda: fill(db, (BAD, 2)), decide, lambda: None) == [
         "learned",
         "open",
@@ -175,7 +175,7 @@ def test_follow_waits_out_what_passes(db, monkeypatch, tmp_path, capsys):
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-def test_follow_ends_where_waiting_is_in_vain(db, monkeypatch):
+def test_follow_ends_where_waiting_does_not_help(db, monkeypatch):
     """A store of a newer version will not become an older one."""
     broken(db)
     with pytest.raises(StoreUnusable):
@@ -191,18 +191,18 @@ def test_follow_says_at_once_what_is_wrong(tmp_path, postgres, monkeypatch):
 
 
 def test_follow_brings_up_nothing_old(watching, capsys, monkeypatch):
-    """Events that leave make room for older ones among the newest; those were told of long ago."""
+    """Events that leave make room for older ones among the newest; those were shown long ago."""
     monkeypatch.setattr("toolpulse.cli._kit.store_events._NEWEST", 2)
     db = watching.args.db
     for tool in ("app.a", "app.b", "app.c", "app.d"):
         fill(db, (GOOD, 12), tool=tool)
-    forget = lambda tool: lambda: told(capsys, db, "forget", tool, "--yes")  # noqa: E731
+    forget = lambda tool: lambda: printed(capsys, db, "forget", tool, "--yes")  # noqa: E731
     again = lambda: fill(db, (GOOD, 12), tool="app.d")  # noqa: E731
     assert watching.run(lambda: None, forget("app.d"), forget("app.c"), again) == ["learned"] * 5
 
 
 def test_follow_misses_nothing_while_it_waits(db, monkeypatch, tmp_path, capsys):
-    """However many events came while the store was away, all of them are told."""
+    """However many events came while the store was away, all of them are shown."""
     monkeypatch.setattr("toolpulse.cli._kit.store_events._NEWEST", 1)
     broken(db)
     file, away = tmp_path / "toolpulse.db", tmp_path / "away"
@@ -217,7 +217,7 @@ def test_follow_misses_nothing_while_it_waits(db, monkeypatch, tmp_path, capsys)
 
 
 def test_follow_misses_nothing_in_a_burst(db, monkeypatch):
-    """More events between two looks than one look takes are told all the same."""
+    """More events between two looks than one look takes are shown all the same."""
     monkeypatch.setattr("toolpulse.cli._kit.store_events._NEWEST", 2)
     fill(db, (GOOD, 12))
 
@@ -262,7 +262,7 @@ def test_follow_waits_for_a_folder(tmp_path, monkeypatch, capsys):
 
 
 def test_follow_goes_over_to_another_database(db, monkeypatch, tmp_path, capsys):
-    """A store that was thrown away and begun anew is the store from then on, its events told from the first."""
+    """A store that was thrown away and begun anew is the store from then on, its events shown from the first."""
     file = tmp_path / "toolpulse.db"
     broken(db)
 
@@ -302,7 +302,7 @@ def test_follow_ends_where_the_file_is_damaged(db, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])
-def test_follow_passes_over_what_cannot_be_told(db, capsys, monkeypatch, flags):
+def test_follow_passes_over_what_cannot_be_read(db, capsys, monkeypatch, flags):
     """One time that is none does not end a night's watch."""
     broken(db)
     change(db, 'UPDATE toolpulse_events SET body = REPLACE(body, \'"time":"2\', \'"time":"x\') WHERE seq = 1')
@@ -320,7 +320,7 @@ def test_follow_passes_over_what_cannot_be_told(db, capsys, monkeypatch, flags):
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent another way there")
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_follow_in_a_process_of_its_own(db, flags):
-    """Events are told as they come, and Ctrl-C is the ordinary end."""
+    """Events are shown as they come, and Ctrl-C is the ordinary end."""
     process = subprocess.Popen(
         program("log", "--follow", "--db", db, *flags),
         stdout=subprocess.PIPE,

@@ -11,7 +11,6 @@ import toolpulse
 from toolpulse.cli import COMMANDS, main
 from toolpulse.cli._kit.exits import Exit, complain, guarded
 from toolpulse.cli._kit.output import Output
-from toolpulse.cli._kit.text import listed
 from toolpulse.errors import ConfigurationError, InputError, StoreError, ToolPulseError
 
 NAMES = [command.name for command in COMMANDS]
@@ -195,7 +194,7 @@ def test_a_reader_that_leaves_is_no_fault(tmp_path, flags):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
-def test_a_full_disk_is_told(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     """Output that was lost must not look like success."""
     write_lines(tmp_path / "old.jsonl", {"a": 1})
     main(["learn", str(tmp_path / "old.jsonl"), "-o", str(tmp_path / "b.json")])
@@ -234,11 +233,3 @@ def test_each_command_is_one_line_of_the_table():
     functions = [one.run for command in COMMANDS for one in (command.actions or (command,))]
     folders = {function.__module__.rpartition(".")[0] for function in functions}
     assert folders == {"toolpulse.cli.commands", "toolpulse.cli.commands.provenance"}
-
-
-def test_lists_say_how_many_they_leave_out():
-    """A list that was cut reads as the whole where nothing says that it is not."""
-    assert listed(["a", "b"], 2) == "a, b"
-    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
-    assert listed([*"abcd"], 2, "pair") == "a, b and 2 more pairs"
-    assert listed([*"abc"], 2, "pair") == "a, b and 1 more pair"

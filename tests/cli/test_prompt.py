@@ -86,7 +86,7 @@ def test_what_cannot_be_judged_ends_with_4(capsys, tmp_path, text, said):
 
 
 def test_a_file_that_is_not_there(capsys, tmp_path):
-    """The name is told as it was given."""
+    """The name is shown as it was given."""
     done = ran(capsys, "prompt", "diff", tmp_path / "none.json", tmp_path / "none.json")
     assert done.code == 4
     assert "none.json: No such file" in one_line(done.err)

@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cli_runs import one_line, ran, ran_apart
-from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, newer, ran_shut_out, refused, sqlite, told
+from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, newer, printed, ran_shut_out, refused, sqlite
 
 from toolpulse import Baseline
-from toolpulse.cli._kit.text import without_secrets
 
 ON_A_STORE = (
     ("status",),
@@ -61,7 +60,7 @@ def test_a_line_for_each_tool(db, capsys):
     """A person reads it in columns, with the total below."""
     broken(db, fail=2)
     fill(db, (GOOD, 4), tool="app.fetch", key="kind=a")
-    head, fetch, search, blank, total = told(capsys, db, "status")
+    head, fetch, search, blank, total = printed(capsys, db, "status")
     assert head.split() == "tool state calls errors 24h shapes first seen last seen open incidents".split()
     assert fetch.startswith("fetch [kind=a]  learning, 4 of 10      4       0    4  1 ")
     assert search.startswith("search_docs     watching              29       2   27  1 and 1 quarantined ")
@@ -75,16 +74,16 @@ def test_tools_by_glob(db, capsys):
     for tool in ("app.get", "web.get", "web.find"):
         fill(db, (GOOD, 1), tool=tool)
     assert [one["tool"] for one in as_json(capsys, db, "status", "--tool", "get")["tools"]] == ["app.get", "web.get"]
-    assert told(capsys, db, "status", "--tool", "web.*")[1].startswith("find ")
-    assert told(capsys, db, "status", "--tool", "app.*")[1].startswith("app.get ")
-    assert told(capsys, db, "status", "--tool", "nothing") == ["no tools"]
+    assert printed(capsys, db, "status", "--tool", "web.*")[1].startswith("find ")
+    assert printed(capsys, db, "status", "--tool", "app.*")[1].startswith("app.get ")
+    assert printed(capsys, db, "status", "--tool", "nothing") == ["no tools"]
     assert as_json(capsys, db, "status", "--tool", "nothing")["total"]["tools"] == 0
 
 
 def test_hostile_names_are_harmless(db, capsys):
     """Names of tools and keys may come from servers nobody controls."""
     broken(db, tool=HOSTILE, key=HOSTILE)
-    lines = told(capsys, db, "status")
+    lines = printed(capsys, db, "status")
     assert len(lines) == 4
     assert all(line.isprintable() for line in lines)
     (one,) = as_json(capsys, db, "status")["tools"]
@@ -94,7 +93,7 @@ def test_hostile_names_are_harmless(db, capsys):
 def test_decided_incidents_are_not_open(db, capsys):
     """Whoever decided wants to see zero."""
     broken(db)
-    told(capsys, db, "reject", "search_docs", "--reason", "a bug of theirs")
+    printed(capsys, db, "reject", "search_docs", "--reason", "a bug of theirs")
     (one,) = as_json(capsys, db, "status")["tools"]
     assert (one["incidents"], one["risk"]) == (0, None)
 
@@ -205,15 +204,6 @@ def test_a_url_without_its_flag_shows_no_password(capsys, words):
     assert code in (4, 64)
     assert "s3cr3t" not in out + err
     assert "p@ss" not in out + err
-
-
-def test_secrets_in_messages():
-    """Only what is a password goes."""
-    assert without_secrets("at postgresql://me:pw@h:5/d?x=1 x") == "at postgresql://me:***@h:5/d?x=1 x"
-    assert without_secrets("postgresql://h/d?user=me&PASSWORD=pw&x=1") == "postgresql://h/d?user=me&PASSWORD=***&x=1"
-    assert without_secrets("postgresql://:pw@h") == "postgresql://:***@h"
-    for text in ("postgresql://me@h/d", "sqlite:////a/b@c", "http://127.0.0.1:8000/x", "a: b@c"):
-        assert without_secrets(text) == text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="people are kept out in another way there")

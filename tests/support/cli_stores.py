@@ -57,7 +57,7 @@ def broken(url: str, times: int = 7, **more) -> None:
     fill(url, (GOOD, 20), (BAD, times), **more)
 
 
-def told(capsys, url: str, *argv) -> list[str]:
+def printed(capsys, url: str, *argv) -> list[str]:
     """The lines that a command that goes well prints about a store."""
     code, out, err = ran(capsys, *argv, "--db", url)
     assert (code, err) == (0, "")
@@ -66,7 +66,7 @@ def told(capsys, url: str, *argv) -> list[str]:
 
 def as_json(capsys, url: str, *argv) -> dict:
     """The one object that a command prints."""
-    (line,) = told(capsys, url, *argv, "--json")
+    (line,) = printed(capsys, url, *argv, "--json")
     assert line.isascii()
     assert line.isprintable()
     return json.loads(line)

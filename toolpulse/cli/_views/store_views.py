@@ -1,4 +1,4 @@
-"""What a store holds, as lines: the status of each tool, decisions that were taken, and an examination."""
+"""What a store holds, as lines: the status of each tool, decisions, and an examination."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def _tool(row: ToolStatus, name: str) -> list[Text]:
     ]
 
 
-def decisions(
-    taken: Sequence[Decision], past_tense: str, names: Mapping[str, str], consequence: str
+def decision_lines(
+    decisions: Sequence[Decision], past_tense: str, names: Mapping[str, str], consequence: str
 ) -> list[Text | str]:
     """A line for each incident that was decided on, its paths below it, and at the end what follows from it.
 
     ``past_tense`` is the decision's word, ``accepted``; ``names`` are the tools' short names.
     """
     out: list[Text | str] = []
-    for decision in taken:
+    for decision in decisions:
         name = with_key(names.get(decision.tool, decision.tool), decision.key)
         changes = plural(len(decision.changes), "change")
         head = [Text(past_tense.upper(), "bold"), Text(safe(name), "bold"), Text(changes)]

@@ -51,20 +51,21 @@ def _decide(args: argparse.Namespace) -> int:
         target = target_of(store, args.target)
         tool_keys = _tool_keys(store, target)
         before = _snapshots(store, tool_keys)
-        taken = decide(store, action, target, args.changes, reason=args.reason, who=who, time=iso_time(time.time()))
+        decisions = decide(store, action, target, args.changes, reason=args.reason, who=who, time=iso_time(time.time()))
         after = _quarantined(_snapshots(store, tool_keys))
         names = short_names(tool for tool, _ in store.tools())
     learned = sum(count for key, count in _quarantined(before).items() if action == "accept" and key not in after)
     if args.json:
-        plain = msgspec.to_builtins(taken)
+        plain = msgspec.to_builtins(decisions)
         print_json({"schema": 1, "action": action, "target": target, "decisions": plain, "learned": learned})
     else:
         from toolpulse.cli._views.printer import Printer
-        from toolpulse.cli._views.store_views import decisions
+        from toolpulse.cli._views.store_views import decision_lines
 
-        then = _consequence(action, learned, accepted_before=_accepted_before(before, taken))
+        then = _consequence(action, learned, accepted_before=_accepted_before(before, decisions))
         nothing = f"nothing of {target} was left to {action}: it was decided before, or nothing is open"
-        Printer(Output()).lines(decisions(taken, DECIDED[action], names, f"{then}; {FOLLOW}" if taken else nothing))
+        follows = f"{then}; {FOLLOW}" if decisions else nothing
+        Printer(Output()).lines(decision_lines(decisions, DECIDED[action], names, follows))
     return Exit.OK
 
 
@@ -97,9 +98,9 @@ def _quarantined(snapshots: Mapping[tuple[str, str], Snapshot]) -> dict[object, 
     }
 
 
-def _accepted_before(before: Mapping[tuple[str, str], Snapshot], taken: Sequence[Decision]) -> bool:
+def _accepted_before(before: Mapping[tuple[str, str], Snapshot], decisions: Sequence[Decision]) -> bool:
     """Whether any of the changes that were decided on had been accepted at some time."""
-    changes = {(decision.incident, change) for decision in taken for change in decision.changes}
+    changes = {(decision.incident, change) for decision in decisions for change in decision.changes}
     return any(
         decision.action == "accept" and any((decision.incident, change) in changes for change in decision.changes)
         for snapshot in before.values()
