@@ -91,6 +91,7 @@ def _add(below: argparse._SubParsersAction[Parser], command: Command, above: str
     added = below.add_parser(
         command.name,
         help=command.summary,
+        # written by hand: argparse would list the options in no useful order
         usage=f"{full_name} {command.usage}",
         description=command.about or f"{command.summary[0].upper()}{command.summary[1:]}.",
         epilog=_epilog(command),

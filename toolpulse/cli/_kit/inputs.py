@@ -83,6 +83,7 @@ def baseline(file: str) -> Baseline:
     """The baseline in a file that ``learn`` or ``baseline export`` wrote. Raises InputError where it holds none."""
     try:
         loaded = Baseline.load(file)
+        # folded at first use: a shape that is nested too deeply raises only there
         _ = loaded.profile
     except RecursionError:
         raise InputError(f"{file_label(file)}: not a baseline: nested too deeply") from None
@@ -127,6 +128,7 @@ class _Rejoined(io.RawIOBase):
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head = head
+        # `read1` gives what a pipe holds now; `read` would wait until the buffer is full
         self._read = getattr(rest, "read1", rest.read)
 
     def readable(self) -> bool:

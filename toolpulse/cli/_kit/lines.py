@@ -61,6 +61,7 @@ class _Tail:
         try:
             replaced = self._replaced()
             if self._stream is not None:
+                # also where it was replaced: its writer may have added lines until then
                 yield from self._complete(self._stream)
             if replaced:
                 yield from self._last()
@@ -77,6 +78,7 @@ class _Tail:
         if self._stream is None:
             return True
         was = os.fstat(self._stream.fileno())
+        # another file under the name: log rotation renames the old one
         if (now.st_dev, now.st_ino) != (was.st_dev, was.st_ino):
             return True
         if now.st_size < self._stream.tell():

@@ -34,6 +34,7 @@ class Output:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         with self._writing():
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            # now, or an error would show only when the interpreter exits
             sys.stdout.flush()
 
     def write_bytes(self, line: bytes) -> None:

@@ -89,6 +89,7 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[SqlStore
             raise ConfigurationError("memory: is the memory of one process; name a store that outlives it")
     except ConfigurationError as error:
         named = "--db" if args.db is not None else VARIABLE
+        # the message names a monitor's setting; here it was an option or a variable
         raise ConfigurationError(f"{named}: {str(error).removeprefix('store: ')}") from None
     try:
         yield store

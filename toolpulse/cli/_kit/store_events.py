@@ -96,7 +96,7 @@ class StoreWatch:
                 self.read, self._patient, failed = True, True, None
                 self._waiting.clear()
                 new = self._new(events)
-                # older ones may be new, too
+                # where all that were read are new, older ones may be new, too
                 newest = _ALL if newest == len(new) else _NEWEST
                 for event in new:
                     yield _line(event), event

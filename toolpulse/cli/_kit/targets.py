@@ -37,6 +37,7 @@ def target_of(store: Store, text: str) -> str:
     if text in ids:
         return text
     tools = _tools(store, text)
+    # a tool's full name stands before the start of an id
     if tools == {text}:
         return text
     starting = {name for name in ids if name.startswith(text)} if _ID.fullmatch(text) else set()

@@ -43,6 +43,7 @@ def safe_json(line: str) -> str:
         elif c in "\t\r\n":  # between tokens only; a string has them escaped
             out.append(" ")
         else:
+            # JSON escapes UTF-16 code units; a lone surrogate is one of them
             units = c.encode("utf-16-be", "surrogatepass")
             out.extend(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
     return "".join(out)
@@ -52,6 +53,7 @@ def plural(count: int, word: str) -> str:
     """``1 call``, ``1,204 calls``."""
     if count == 1:
         return f"1 {word}"
+    # `replies`, but `keys`
     return f"{count:,} {word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeo" else f"{count:,} {word}s"
 
 

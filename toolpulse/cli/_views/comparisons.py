@@ -45,6 +45,7 @@ def cause_lines(headline: str, comparison: Ruling, advice: Sequence[str], *, val
 
     from toolpulse.cli._views.printer import columns
 
+    # a Finding has no `where`
     changes = [
         [Text(safe(text)) for text in (change.where, f"{change.before} -> {change.after}")]
         for change in comparison.changes

@@ -81,6 +81,7 @@ def _consumers(event: DriftEvent, history: History) -> list[str]:
 
 
 def _change(rule_id: str, before: str, after: str) -> str:
+    # a new form of an element stands beside the known ones, in place of none
     return after if rule_id == "element-shape-new" else f"{before} -> {after}"
 
 
@@ -90,5 +91,6 @@ def because(change: object) -> str:
     sentence = ""
     if pattern is not None:
         is_new = getattr(change, "before", "") == "missing"
+        # a log of a newer version may name a pattern that is not known here
         sentence = _PATTERNS.get(pattern, (pattern, pattern))[is_new].format(getattr(change, "counterpart", None) or "")
     return "; ".join(part for part in (evidence, sentence) if part)

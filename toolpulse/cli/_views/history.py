@@ -51,6 +51,7 @@ class History:
         self.add_tool(event.tool)
         self.consumers.update(event.risks)
         entry = Entry(event, began)
+        # a dict keeps the order of insertion, so the newest moves to the end
         self._entries.pop(key, None)
         if shown:
             self._entries[key] = entry

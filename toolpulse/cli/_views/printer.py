@@ -93,6 +93,7 @@ def progress(items: Iterable[T], what: str) -> Iterator[T]:
 def columns(rows: Sequence[Sequence[Text]], indent: str = "") -> list[Text]:
     """A line for each row, with the cells of a column one below the other. Rows may have different numbers of cells."""
     count = max((len(row) for row in rows), default=0)
+    # in cells of a terminal: a wide character takes two
     widths = [max((cell_len(row[at].plain) for row in rows if at < len(row)), default=0) for at in range(count)]
     return [_joined(row, [min(width, _WIDEST) for width in widths], indent) for row in rows]
 

@@ -137,6 +137,7 @@ def _rows(stats: PathStats, parent: PathStats | None, path: Path) -> Iterator[Tr
     below: list[tuple[Segment, PathStats | None]] = [(name, stats.fields[name]) for name in sorted(stats.fields)]
     below += [(ITEMS, stats.items), (VALUES, stats.values)]
     for segment, inner in below:
+        # below an array or a map that was always empty there is nothing to show
         if inner is not None and (inner.seen.count or isinstance(segment, str)):
             yield from _rows(inner, stats, (*path, segment))
 

@@ -41,6 +41,7 @@ def _import(args: argparse.Namespace) -> int:
     baseline = read_baseline(args.file)
     key = args.key or ""
     try:
+        # a file that cannot be imported is refused before a store is made
         snapshot_of(baseline)
     except InputError as error:
         raise InputError(f"{file_label(args.file)}: {error}") from None

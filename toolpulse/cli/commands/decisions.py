@@ -113,6 +113,7 @@ def _login() -> str:
         name = getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container may know no name for its user
         return ""
+    # a name that is no UTF-8 cannot be stored
     return name.encode("utf-8", "replace").decode()
 
 

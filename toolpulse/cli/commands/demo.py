@@ -84,6 +84,7 @@ def _week(folder: Path, say: Callable[[list[Any]], None], calls: int, pause: flo
             result = plural(news, "incident") if news else "quiet"
             called = plural(calls * len(tools), "call")
             say([f"day {day}   {called}   {result:<12}{PLANTED.get(day, 'ordinary traffic')}"])
+            # so that a person can read along
             time.sleep(pause)
     return recorded
 
@@ -124,6 +125,7 @@ def _tools(monitor: Monitor, url: str) -> dict[str, Callable[[], Any]]:
     """Three functions as an agent has them, watched."""
     from urllib.request import ProxyHandler, build_opener
 
+    # without the environment's proxies, which cannot reach this machine's loopback
     opener = build_opener(ProxyHandler({}))
 
     def get(path: str) -> Any:

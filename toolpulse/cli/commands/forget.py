@@ -42,6 +42,7 @@ def _confirmed(tool: str, keys: list[str]) -> bool:
     if sys.stdin is None or sys.stderr is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise CommandError(Exit.USAGE, f"{what} would be forgotten for good; --yes says that it may be")
     question = f"Forget {what}: baseline, incidents, decisions and events? [y/N] "
+    # standard output is for the result
     print(safe(question), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

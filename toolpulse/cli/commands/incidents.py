@@ -56,6 +56,7 @@ def _run(args: argparse.Namespace) -> int:
     with opened(args) as store:
         tool = None if args.name is None else tool_of(store, args.name)
         for name, _ in store.tools():
+            # every tool, or a short name could fit two of them
             history.add_tool(name)
         snapshots = Snapshots(store, lambda name: tool in (None, name) and is_named(name, args.tool))
         incidents = _incidents(snapshots, args)

@@ -66,6 +66,7 @@ def _read(args: argparse.Namespace) -> Iterator[Line]:
         url = url_of(args)
         if args.db is not None or not is_missing(error, url):
             raise
+        # nobody named a store, so the message says where a log was looked for
         looked = f"there is no {_DEFAULT} here, and no store at {file_of(url) or url}"
         raise CommandError(Exit.INPUT, f"{looked} ({error})") from None
 

@@ -40,6 +40,7 @@ def _fingerprint(args: argparse.Namespace) -> int:
 
 def _diff(args: argparse.Namespace) -> int:
     one, other = document(args.one), document(args.other)
+    # two parts of a spec can be compared, too
     before, after = (release_fingerprint(spec, partial=True) for spec in (one, other))
     changes = prompt_diff(one, other, values=args.values)
     if changes:
@@ -100,6 +101,7 @@ def _fingerprint_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _length(word: str) -> int:
+    # no more than three digits are read: `int` takes long for thousands
     if not word.isascii() or not word.isdecimal() or not 1 <= int(word[:3]) <= 64 or len(word) > 2:
         raise argparse.ArgumentTypeError(f"{word!r} is no whole number from 1 to 64")
     return int(word)

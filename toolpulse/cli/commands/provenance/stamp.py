@@ -32,6 +32,7 @@ def _stamp(args: argparse.Namespace) -> int:
                 break
     except InputError as error:
         label = file_label(args.file)
+        # the message of a file that cannot be opened names the file already
         raise error if str(error).startswith(label) else InputError(f"{label}: {error}") from None
     return Exit.OK
 

@@ -67,6 +67,7 @@ def _check(args: argparse.Namespace) -> int:
     comparison = _use(args.tools, lambda tools: check(args.pin, tools))
     code = comparison.exit_code
     risks_of_changes = {getattr(change, "risk", None) for change in comparison.changes}
+    # what is below --fail-on is printed, and passes
     if code == Exit.DIFFERENT and not risks_of_changes & args.fail_on:
         code = Exit.OK
     return print_comparison(comparison, as_json=args.json, code=code)
@@ -85,6 +86,7 @@ def _tools(source: str) -> object:
     """The tools that an argument names: a file of definitions or a pin, ``module:name``, or ``mcp:COMMAND``."""
     if source.startswith(_SERVER):
         return list_tools(_command_words(source))
+    # a file may be named like module:name, and then the file is meant
     live = _LIVE.fullmatch(source)
     if live is not None and not os.path.lexists(source):
         return _imported(source, *live.groups())
