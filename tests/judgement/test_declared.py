@@ -313,7 +313,9 @@ class TestSchemas:
         assert set(risks(schema, chain(30, {"v": "x"}), chain(30, {"v": 1})).values()) == {"info"}
 
     @pytest.mark.parametrize(
-        "wrong", [object(), "Model", 5, lambda: None, ["annotation"], {1, 2}], ids=lambda wrong: type(wrong).__name__
+        "wrong",
+        [object(), "Model", 5, lambda: None, ["annotation"], {1, 2}],
+        ids=["object", "text", "number", "function", "list", "set"],
     )
     def test_what_is_no_type_fails_at_construction(self, wrong):
         """And says which setting it was."""
