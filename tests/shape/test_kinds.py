@@ -353,7 +353,7 @@ HOSTILE["__class__"] = property(refuse)
         (float, (1.5,), '"number"'),
         (bytes, (b"x",), '"bytes"'),
         (datetime.date, (2024, 1, 1), '"date"'),
-        (object, (), '"other:tests.shape.test_kinds.Hostile"'),
+        (object, (), f'"other:{__name__}.Hostile"'),
         (Plain, None, '{"fixed":"string"}'),
         (Packed, (1, ["a"]), '{"fixed":"string","id":"integer","tags":["string"]}'),
         (Row, ((1, ["a"], "x")), '{"fixed":"string","id":"integer","tags":["string"]}'),
@@ -398,7 +398,7 @@ class UnhashableKey(str):
 
 def test_classes_that_answer_for_themselves():
     """A metaclass may claim every attribute that libraries are recognised by."""
-    assert text([AnyAttribute()]) == '["other:tests.shape.test_kinds.AnyAttribute"]'
+    assert text([AnyAttribute()]) == f'["other:{__name__}.AnyAttribute"]'
 
 
 def test_a_class_that_cannot_be_hashed_is_not_looked_at():
