@@ -245,7 +245,7 @@ CLEAN = {
     "cli/_kit/table.py": "import os\nfrom . import text\n",
     "cli/_kit/text.py": "",
     "runtime/__init__.py": "",
-    "runtime/monitor.py": "import threading\nfrom toolpulse.stores.sql.store import Sql\nfrom toolpulse import stores\n",
+    "runtime/monitor.py": "import threading\nfrom toolpulse.stores.sql.store import S\nfrom toolpulse import stores\n",
     "stores/__init__.py": "def f():\n    from toolpulse.stores.memory import Memory\n",
     "stores/base.py": "from toolpulse.events import DriftEvent\n",
     "stores/memory.py": "from .base import Store\nfrom ..errors import StoreError\n",
