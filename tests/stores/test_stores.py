@@ -21,7 +21,7 @@ from snapshots import (
 
 from toolpulse.errors import StoreError
 from toolpulse.state.snapshot import EMPTY, Snapshot
-from toolpulse.stores import open_store
+from toolpulse.stores import SCHEMES, open_store
 from toolpulse.stores.base import LEASE, Store
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.stores.sql.store import SqlStore
@@ -69,7 +69,11 @@ def postgresql(postgres_url, clock):
     yield from _both(postgres_url, clock)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+STORES = ("memory", "sqlite", "postgresql")
+"""Every store of the package: its scheme, which is also the name of a fixture above that gives two on the same data."""
+
+
+@pytest.fixture(params=STORES)
 def pair(request):
     """Two stores on the same data, as two processes have them."""
     return request.getfixturevalue(request.param)
@@ -100,8 +104,16 @@ def incident(now, tool="t", key=""):
     return held(now, tool, key)
 
 
+def test_every_store_of_the_package_is_tested_here():
+    """A store that is not held to what the others do would differ from them in somebody's production."""
+    assert {scheme.name for scheme in SCHEMES} == set(STORES)
+
+
 def test_it_is_a_store(store):
-    """The protocol is what a monitor asks for."""
+    """The protocol is what a monitor asks for; a method that is not there is named."""
+    methods = {name for name, value in vars(Store).items() if name[0] != "_" and callable(value)}
+    missing = sorted(name for name in methods if not callable(getattr(store, name, None)))
+    assert not missing, f"{type(store).__name__} lacks {', '.join(missing)}; see toolpulse.stores.base.Store"
     assert isinstance(store, Store)
 
 

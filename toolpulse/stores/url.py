@@ -12,21 +12,27 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}", re.ASCII)
 _PLACE_OF_A_FILE = "sqlite:///relative.db or sqlite:////absolute.db"
 
 
-def parts(url: str) -> tuple[str, str]:
-    """The scheme of a URL (``memory``, ``sqlite``, ``postgresql``), and what follows its colon.
+def scheme(url: str) -> str:
+    """The scheme of a URL in lower case, empty where it has none: ``sqlite`` of ``sqlite:///tools.db``."""
+    name, colon, _ = url.partition(":")
+    return name.lower() if colon else ""
 
-    Raises ConfigurationError where there is no store of that scheme.
-    """
-    scheme, colon, rest = url.partition(":")
-    known = scheme.lower()
-    if known == "memory" and rest:
-        raise ConfigurationError("store: the URL memory: says it all; nothing follows it")
-    if colon and known in {"memory", "sqlite"}:
-        return known, rest
-    if colon and known in {"postgresql", "postgres"}:
-        return "postgresql", rest
-    shown = repr(scheme) if colon and _SCHEME.fullmatch(scheme) else "none"
-    raise ConfigurationError(f"store: URL scheme {shown} is not known; memory:, sqlite:/// and postgresql:// are")
+
+def rest(url: str) -> str:
+    """What follows the colon behind the scheme."""
+    return url.partition(":")[2]
+
+
+def nothing_follows(url: str) -> ConfigurationError:
+    """The error for a URL that goes on where its scheme says all. It does not repeat what follows."""
+    return ConfigurationError(f'store: the store URL "{scheme(url)}:" takes no path; nothing follows it')
+
+
+def unknown(url: str, known: list[str]) -> ConfigurationError:
+    """The error for a URL that begins like none of ``known``. It shows the scheme and nothing else of the URL."""
+    name, colon, _ = url.partition(":")
+    shown = repr(name) if colon and _SCHEME.fullmatch(name) else "none"
+    return ConfigurationError(f"store: URL scheme {shown} is not known; {', '.join(known[:-1])} and {known[-1]} are")
 
 
 def sqlite_path(rest: str) -> str:
