@@ -12,9 +12,11 @@ from toolpulse import _kinds
 from toolpulse._kinds import SCALARS, resolve
 from toolpulse._shapes import Array, Object, Scalar, Shape
 from toolpulse.canonical import digest
-from toolpulse.maps import data_keys
+from toolpulse.maps import DATA_LIKE, RECORD, data_keys, data_like
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from toolpulse._observation import Limits
 
 _Cut: TypeAlias = tuple[str, int, int]
@@ -24,12 +26,17 @@ _Cut: TypeAlias = tuple[str, int, int]
 class Plan:
     """What is known of a record by its keys and the types of its values."""
 
-    __slots__ = ("children", "cut", "inner", "shape", "shapes", "size")
+    __slots__ = ("children", "cut", "inner", "names", "shape", "shapes", "size")
 
-    def __init__(self, fields: dict[str, Shape | None], keys: dict[str, Any], cut: tuple[_Cut, ...]) -> None:
-        self.size = len(fields)
-        self.children = fields
-        self.inner = tuple((name, keys[name]) for name, shape in fields.items() if shape is None)
+    def __init__(
+        self, names: tuple[str, ...], children: list[Shape | None], keys: Mapping[str, Any], cut: tuple[_Cut, ...]
+    ) -> None:
+        """``names`` in order, what is known of each one's shape, and the key that each stands for."""
+        self.size = len(names)
+        self.names = names
+        self.children = children
+        fields = zip(names, children, strict=True)
+        self.inner = tuple([(name, keys[name]) for name, child in fields if child is None])
         self.cut = cut
         self.shape: Shape | None = None
         self.shapes: dict[tuple[Shape, ...], Shape] = {}
@@ -41,18 +48,25 @@ class Plan:
         shape = self.shapes.get(found)
         if shape is None:
             rest = iter(found)
-            shape = Object({name: child or next(rest) for name, child in self.children.items()})
+            shape = Object.of(self.names, tuple([child or next(rest) for child in self.children]))
             if len(self.shapes) >= _MOST_SHAPES_A_PLAN:
                 self.shapes.clear()
             self.shapes[found] = shape
         return shape
 
 
-_MOST_PLANS = 4096
+_MOST_KEYS = 4096 * 64
+"""Keys of records that are remembered; a plan itself takes about as much memory as some."""
+_KEYS_A_PLAN = 61
 _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
-_LONGEST_CACHED_ROW = 64
 _FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_TEXT: Final = frozenset({str})
+# Of a name that is compared with the forms of data, hashed, or both; of a number that is written.
+_OF_AN_OBJECT = 8
+_ASCII_A_UNIT = 128
+_OTHERS_A_UNIT = 32
+_BITS_A_UNIT = 64
 _MOST_BITS = 8192  # Python refuses to print much longer integers in decimal
 
 
@@ -62,10 +76,11 @@ class Plans:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.known: dict[tuple[Any, ...], Plan] = {}
-        """By keys and types of values."""
+        """By keys, types of values, and what is told of objects there."""
         self.flat: dict[frozenset[type], Shape] = {}
         """Arrays of scalars, by the types of their elements."""
         self._arrays: dict[frozenset[Shape], Shape] = {}
+        self._kept = 0
         self._generation = _kinds.generation
 
     def refresh(self) -> None:
@@ -76,35 +91,51 @@ class Plans:
 
     def forget(self) -> None:
         """Drop what is remembered; it is made again as records are met."""
+        self._kept = 0
         self.known.clear()
         self.flat.clear()
 
-    def plan(self, row: tuple[Any, ...], value: dict[Any, Any]) -> Plan | None:
-        """The plan of a record not seen before, kept for the next one; None where it is a map by its keys."""
-        keys = row[0]
-        plain = all(type(key) is str and _paired(key) == key for key in keys)
-        names = dict(zip(keys, keys, strict=True)) if plain else names_of(keys)
-        if names is None or data_keys(tuple(names)):
+    def plan(self, row: tuple[Any, ...], value: dict[Any, Any], *, plain: bool) -> Plan | None:
+        """The plan of a record, kept for the next one where its keys are ``plain``; None where it is a map by its keys.
+
+        ``row`` is its keys, the types of its values, and what is told of objects there.
+        """
+        keys, types, told = row
+        if not plain:
+            named = names_of(keys)
+            return None if named is None or _is_map(named, told) else self._make(named, value)
+        if _is_map(keys, told):
             return None
-        plan = self.record_plan(names, value)
-        if plain and len(keys) <= _LONGEST_CACHED_ROW and not plan.cut:
-            if len(self.known) >= _MOST_PLANS:
-                self.known.clear()
-            self.known[row] = plan
+        names = tuple(sorted(keys))
+        kinds = dict(zip(keys, types, strict=True))
+        in_order = (names, tuple([kinds[name] for name in names]), told)
+        plan = self.known.get(in_order)
+        if plan is None:
+            plan = self._make(dict(zip(names, names, strict=True)), value)
+            self._keep(in_order, plan)
+        if in_order != row:
+            self._keep(row, plan)
         return plan
 
-    def record_plan(self, names: dict[str, Any], value: dict[Any, Any]) -> Plan:
-        """The plan of an object that is a record, whatever its keys look like. ``names`` gives each field its key."""
+    def _keep(self, row: tuple[Any, ...], plan: Plan) -> None:
+        if self._kept > _MOST_KEYS:
+            self._kept = 0
+            self.known.clear()
+        self._kept += _KEYS_A_PLAN + len(row[0])
+        self.known[row] = plan
+
+    def _make(self, names: dict[str, Any], value: dict[Any, Any]) -> Plan:
+        """``names`` gives each field its key."""
         cut = []
-        if any(len(name) > self.limits.name for name in names):
+        if names and max(map(len, names)) > self.limits.name:
             names = {_short(name, self.limits.name): key for name, key in names.items()}
             cut.append(("name", len(names), len(names)))
         kept = sorted(names)
         if len(kept) > self.limits.fields:
             cut.append(("fields", self.limits.fields, len(kept)))
             kept = kept[: self.limits.fields]
-        fields = {name: _scalar(value[names[name]]) for name in kept}
-        return Plan(fields, names, tuple(cut))
+        children = [_scalar(value[names[name]]) for name in kept]
+        return Plan(tuple(kept), children, names, tuple(cut))
 
     def array(self, found: set[Shape]) -> Shape:
         """The array of these element shapes."""
@@ -131,6 +162,34 @@ def _scalar(value: object) -> Shape | None:
         return known
     found = resolve(value)
     return found if isinstance(found, Scalar) else None
+
+
+def _is_map(names: Iterable[str], told: str | None) -> bool:
+    if told is RECORD:
+        return False
+    read = tuple(names)
+    return data_keys(read) or (told is DATA_LIKE and (not read or data_like(read)))
+
+
+def are_plain(keys: tuple[Any, ...], longest: int) -> bool:
+    """Whether keys are names as they stand: text of JSON's characters, none of them longer than ``longest``."""
+    if not set(map(type, keys)) <= _TEXT:
+        return False
+    if all(map(str.isascii, keys)):
+        return not keys or max(map(len, keys)) <= longest
+    return max(map(len, keys)) <= longest and all(_paired(key) == key for key in keys)
+
+
+def key_work(keys: tuple[Any, ...]) -> int:
+    """What reading these keys takes, in the units of ``Shape.work``, without reading them."""
+    work = _OF_AN_OBJECT + len(keys)
+    for key in keys:
+        kind = type(key)
+        if issubclass(kind, str):
+            work += str.__len__(key) // (_ASCII_A_UNIT if str.isascii(key) else _OTHERS_A_UNIT)
+        elif issubclass(kind, int):
+            work += int.bit_length(key) // _BITS_A_UNIT
+    return work
 
 
 def names_of(keys: tuple[Any, ...]) -> dict[str, Any] | None:
