@@ -46,7 +46,7 @@ FLOORS = (
     "_observation maps _kinds evidence",
     "_speedups",
     "unwrap _shapes",
-    "paths",
+    "_text paths",
     "canonical _files",
     "_guard",
     "_classes",

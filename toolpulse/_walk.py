@@ -1,6 +1,10 @@
 """One walk over one response. The hot path: it runs in the caller's thread.
 
 One pass and no normalised copy. A record met before costs one tuple of keys, one of types and a look-up.
+
+What a walk costs is bounded by two budgets: nodes, and work, which counts what nodes do not: shapes that this response
+did not show before, containers to go into, names to read and to compare, cuts. Both are counted off the response
+alone, never timed and never by what other responses left behind, so that the same response always has the same shape.
 """
 
 from __future__ import annotations
@@ -11,31 +15,43 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolpulse._kinds import SCALARS, resolve
 from toolpulse._observation import Truncation
-from toolpulse._plan import by_name, kinds_of, names_of, row_of
-from toolpulse._shapes import UNKNOWN, Map, Scalar, Shape, fewest
-from toolpulse.maps import data_keys, data_like
+from toolpulse._plan import are_names, by_name, key_work, kinds_of, row_of
+from toolpulse._shapes import UNKNOWN, Map, Scalar, Shape, fewest, writing_work
+from toolpulse._text import UnreadText
+from toolpulse.maps import RECORD
 from toolpulse.paths import ITEMS, VALUES, Path, Segment, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse._plan import Plan, Plans
+    from toolpulse._plan import Plan, Plans, Row
 
 Reading: TypeAlias = Callable[[Path], str | None]
 """What is told of the objects at a path: one of the three below, or nothing."""
 
 MAP: Final = "map"
-RECORD: Final = "record"
-DATA_LIKE: Final = "data-like"
+
+LEAST_WORK: Final = 20_000
+"""Units of about a microsecond, or less, that a walk may take beside its nodes; more where more nodes are allowed."""
+
+_TO_ENTER = 3
+_TO_CUT = 6
+_TO_RENAME = 10
+_MOST_NAMES = 20_000
+_MOST_CUTS = 500
 
 # Readers may give readable objects again, without a level of their own; so many a level at most.
 _MOST_HOPS = 4
 
 
-class Walk:
-    """One walk over one response: what is left of the budget, where it stands, what it cut."""
+class TooManyCuts(Exception):  # noqa: N818 - no error, a way out
+    """So many places were cut that telling them all would cost more than the walk."""
 
-    __slots__ = ("_depth", "_limits", "_open", "_path", "_plans", "_reading", "left", "truncations")
+
+class Walk:
+    """One walk over one response: what is left of the budgets, where it stands, what it cut."""
+
+    __slots__ = ("_cuts", "_depth", "_limits", "_met", "_open", "_path", "_plans", "_reading", "_spent", "left", "work")
 
     def __init__(self, plans: Plans, reading: Reading | None) -> None:
         self._limits = plans.limits
@@ -44,8 +60,18 @@ class Walk:
         self._depth = 0
         self._open: list[int] = []
         self._path: list[Segment] = []
+        self._cuts: set[tuple[Path, tuple[str, int, int]]] = set()
+        self._met: set[Shape] = set()
+        self._spent = "nodes"
         self.left = plans.limits.nodes
-        self.truncations: list[Truncation] = []
+        self.work = max(LEAST_WORK, plans.limits.nodes)
+
+    @property
+    def truncations(self) -> tuple[Truncation, ...]:
+        """Where the walk was cut, in order."""
+        if not self._cuts:
+            return ()
+        return tuple(sorted(Truncation(format_path(path), *rest) for path, rest in self._cuts))
 
     def visit(self, value: Any) -> Shape:
         kind = type(value)
@@ -56,6 +82,9 @@ class Walk:
             return self._object(value)
         if kind is list:
             return self._array(value, value, len(value))
+        if kind is UnreadText:
+            self._cut("text", 0, value.length)
+            return UNKNOWN
         how = resolve(value)
         if isinstance(how, Scalar):
             return how
@@ -69,6 +98,7 @@ class Walk:
         if self._closed(value):
             return UNKNOWN
         self._open.append(id(value))
+        self._take(_TO_ENTER)
         try:
             inner = reader(value)
         except Exception:  # noqa: BLE001 - the reader is the application's, the object the response's
@@ -85,21 +115,49 @@ class Walk:
         if self._depth >= self._limits.depth or len(self._open) > _MOST_HOPS * self._limits.depth:
             self._cut("depth", 0, 1)
         elif self.left <= 0:
-            self._cut("nodes", 0, 1)
+            self._cut(self._spent, 0, 1)
         elif id(value) in self._open:
             self._cut("cycle", 0, 1)
         else:
             return False
         return True
 
+    def _take(self, work: int) -> None:
+        """Take work off its budget. Where that is used up, so are the nodes: the walk goes into nothing any more."""
+        self.work -= work
+        if self.work <= 0 < self.left:
+            self.left = 0
+            self._spent = "work"
+
     def _cut(self, limit: str, seen: int, total: int) -> None:
-        self.truncations.append(Truncation(format_path(tuple(self._path)), limit, seen, total))
+        self._take(_TO_CUT)
+        self._cuts.add((tuple(self._path), (limit, seen, total)))
+        if len(self._cuts) > _MOST_CUTS:
+            raise TooManyCuts
+
+    def _meet(self, shape: Shape) -> None:
+        """Take off what a shape costs, where this response did not show it before."""
+        if shape not in self._met:
+            self._met.add(shape)
+            self._take(shape.work)
 
     def _subclass(self, value: Any) -> Shape:
         """A subclass of dict is read by ``dict``'s own methods: its overrides may do anything."""
         told = self._reading(tuple(self._path)) if self._reading is not None else None
         if dict.__len__(value) > self._limits.fields and told is not RECORD:
             return self._map(value)
+        if all(type(key) is str for key in dict.keys(value)):
+            return self._object(dict(dict.items(value)), value)
+        return self._renamed(value)
+
+    def _renamed(self, value: dict[Any, Any]) -> Shape:
+        """An object whose keys are not plain text, read by the names that JSON would write."""
+        if self._closed(value):
+            return UNKNOWN
+        self._take(_TO_RENAME + key_work(dict.keys(value)))
+        if self.left <= 0:
+            self._cut(self._spent, 0, 1)
+            return UNKNOWN
         named = by_name(value)
         return self._map(value) if named is None else self._object(named, value)
 
@@ -107,27 +165,45 @@ class Walk:
         told = self._reading(tuple(self._path)) if self._reading is not None else None
         if told is MAP or (len(value) > self._limits.fields and told is not RECORD):
             return self._map(value)
-        row = row_of(value) if told is None else None
-        plan = self._plans.known.get(row) if row is not None else None
-        named: dict[str, Any] | None = value
+        if len(value) > _MOST_NAMES:
+            self._cut("fields", 0, len(value))
+            return UNKNOWN
+        row = row_of(value, told)
+        if row is None:
+            return self._renamed(value)
+        plan = self._plans.known.get(row)
         if plan is None:
-            named = value if row is not None else by_name(value)
-            if named is not None:
-                plan = self._plans.plan(row, named) if told is None else self._told_plan(named, told)
-        if plan is None or named is None:
-            return self._map(value)
+            return self._new_object(row, value, value if owner is None else owner)
         if plan.shape is None or self.left <= 0 or self._depth >= self._limits.depth:
-            return self._record(named, plan, value if owner is None else owner)
+            return self._record(value, plan, value if owner is None else owner)
         self.left -= plan.size
         return plan.shape
 
-    def _told_plan(self, value: dict[str, Any], told: str) -> Plan | None:
-        names = names_of(value)
-        if told is DATA_LIKE and (not names or data_keys(tuple(names)) or data_like(tuple(names))):
-            return None
-        return self._plans.record_plan(names, value)
+    def _new_object(self, row: Row, value: dict[str, Any], owner: Any) -> Shape:
+        """An object of which no plan is kept: it was not met before, is a map, or has odd names.
 
-    def _record(self, value: dict[str, Any], plan: Plan, owner: Any) -> Shape:
+        What is charged here is for what is never kept, so that it does not depend on what was met before.
+        """
+        if (self.left <= 0 or self._depth >= self._limits.depth) and self._closed(owner):
+            return UNKNOWN
+        keys = row[0]
+        plain = are_names(keys, self._limits.name)
+        if not plain:
+            self._take(_TO_RENAME + key_work(keys))
+            if self.left <= 0:
+                self._cut(self._spent, 0, 1)
+                return UNKNOWN
+        plan = self._plans.plan(row, value, plain=plain)
+        if plan is None:
+            if plain:
+                self._take(key_work(keys))
+            return self._map(value)
+        if plan.shape is None:
+            return self._record(value, plan, owner)
+        self.left -= plan.size
+        return plan.shape
+
+    def _record(self, value: dict[Any, Any], plan: Plan, owner: Any) -> Shape:
         if self._closed(owner):
             return UNKNOWN
         self.left -= plan.size
@@ -135,6 +211,7 @@ class Walk:
             return plan.shape
         for limit, seen, total in plan.cut:
             self._cut(limit, seen, total)
+        self._take(_TO_ENTER)
         self._open.append(id(owner))
         self._depth += 1
         self._path.append("")
@@ -147,10 +224,14 @@ class Walk:
                 self._path[-1] = name
                 shape = self.visit(child)
             found.append(shape)
+            if shape not in self._met:
+                self._meet(shape)
         self._path.pop()
         self._depth -= 1
         self._open.pop()
-        return plan.of(tuple(found))
+        shape = plan.of(tuple(found))
+        self._meet(shape)
+        return shape
 
     def _leaf(self, child: Any) -> Shape | None:
         """The shape of a known row of scalars or array of scalars, by one look-up; None where it must be walked."""
@@ -195,6 +276,7 @@ class Walk:
         self._path.append(step)
         found = self._scalars(looked_at)
         if found is None:
+            self._take(_TO_ENTER)
             self._open.append(id(owner))
             self._depth += 1
             found = self._each(looked_at)
@@ -202,12 +284,20 @@ class Walk:
             self._open.pop()
         known = len(found) - (UNKNOWN in found)
         if known > self._limits.shapes:
-            self._cut("shapes", self._limits.shapes, known)
-            found = set(fewest(found, self._limits.shapes))
+            found = self._fewest(found, known)
         self._path.pop()
         if total > len(looked_at):
             self._cut("elements", len(looked_at), total)
         return found
+
+    def _fewest(self, found: set[Shape], known: int) -> set[Shape]:
+        """The smallest of the shapes; none where comparing them costs more than is left."""
+        self._take(writing_work(found))
+        if self.work <= 0:
+            self._cut("work", 0, known)
+            return {UNKNOWN}
+        self._cut("shapes", self._limits.shapes, known)
+        return set(fewest(found, self._limits.shapes))
 
     def _scalars(self, members: list[Any]) -> set[Shape] | None:
         """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
@@ -224,19 +314,22 @@ class Walk:
         plans = None if blocked else self._plans.known
         for index, member in enumerate(members):
             if self.left <= 0:
-                self._cut("nodes", index, len(members))
+                self._cut(self._spent, index, len(members))
                 found.add(UNKNOWN)
                 break
             self.left -= 1
+            plan = None
             if plans is not None and type(member) is dict:
                 row = row_of(member)
                 plan = plans.get(row) if row is not None else None
-                if plan is not None:
-                    if plan.shape is None or self.left <= 0:
-                        found.add(self._record(member, plan, member))
-                    else:
-                        self.left -= plan.size
-                        found.add(plan.shape)
-                    continue
-            found.add(self.visit(member))
+            if plan is None:
+                shape = self.visit(member)
+            elif plan.shape is None or self.left <= 0:
+                shape = self._record(member, plan, member)
+            else:
+                self.left -= plan.size
+                shape = plan.shape
+            if shape not in found:
+                found.add(shape)
+                self._meet(shape)
         return found

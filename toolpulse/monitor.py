@@ -266,10 +266,12 @@ class Monitor:
         """Reduce and count one response. Swallows whatever goes wrong; DriftError where it was asked for."""
         broken: tuple[str, ...] = ()
         try:
-            seen = track.live.walker.observe(response, track.unwrap or settings.unwrap)
-            if track.asserts and seen.outcome != "error":
-                payload = unwrap(response, track.unwrap or settings.unwrap).value
-                broken = tuple(name for consumer in track.live.consumers for name in consumer.broken(payload))
+            walker = track.live.walker
+            payload = unwrap(response, track.unwrap or settings.unwrap, text=walker.limits.text)
+            seen = walker.reduce(payload)
+            if track.asserts and seen.outcome != "error" and not any(cut.limit == "text" for cut in seen.truncations):
+                value = payload.value
+                broken = tuple(name for consumer in track.live.consumers for name in consumer.broken(value))
         except Exception as error:  # noqa: BLE001 - the tool must not notice
             track.record_unseen()
             self._guard.failed("observing a response", error)

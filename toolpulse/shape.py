@@ -8,9 +8,11 @@ from toolpulse._kinds import register
 from toolpulse._observation import DEFAULT_LIMITS, Limits, Observation, Truncation
 from toolpulse._plan import Plans
 from toolpulse._shapes import UNKNOWN
-from toolpulse._walk import DATA_LIKE, MAP, RECORD, Walk
+from toolpulse._walk import MAP, TooManyCuts, Walk
 from toolpulse.errors import ConfigurationError
+from toolpulse.maps import DATA_LIKE, RECORD
 from toolpulse.paths import Path, glob
+from toolpulse.unwrap import Payload
 from toolpulse.unwrap import unwrap as unwrap_response
 
 if TYPE_CHECKING:
@@ -62,15 +64,20 @@ class Walker:
 
     def observe(self, response: object, unwrap: str = "none") -> Observation:
         """Reduce a response to its shape. Recursion, size and cycles are bounded by the limits."""
-        value, encoding, outcome = unwrap_response(response, unwrap)
+        return self.reduce(unwrap_response(response, unwrap, text=self.limits.text))
+
+    def reduce(self, payload: Payload) -> Observation:
+        """What ``observe`` gives, of a response whose envelopes are off."""
+        value, encoding, outcome = payload
         self._plans.refresh()
         walk = Walk(self._plans, self.reading if self._tells else None)
         try:
             shape = walk.visit(value)
+        except TooManyCuts:
+            return Observation(UNKNOWN, (Truncation("$", "work", 0, 1),), encoding, outcome)
         except Exception:  # noqa: BLE001 - keys and classes that cannot be hashed or compared
             return Observation(UNKNOWN, (Truncation("$", "unreadable", 0, 1),), encoding, outcome)
-        cuts = tuple(sorted(set(walk.truncations))) if walk.truncations else ()
-        return Observation(shape, cuts, encoding, outcome)
+        return Observation(shape, walk.truncations, encoding, outcome)
 
     def forget(self) -> None:
         """Drop the plans of records met so far; they are made again as records are met."""
