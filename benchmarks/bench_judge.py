@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.timing import once, options, table
 from toolpulse import Baseline, shape_of
-from toolpulse.baseline import Row
-from toolpulse.judge import judge
-from toolpulse.profile import fold
+from toolpulse.evidence.profile import fold
+from toolpulse.evidence.rows import Row
+from toolpulse.judgement.judge import judge
 
 SHAPES = (1, 20, 200)
 PATHS = (10, 100, 1000)

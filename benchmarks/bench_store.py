@@ -24,13 +24,13 @@ from benchmarks.bench_judge import rows_of
 from benchmarks.payloads import payloads
 from benchmarks.timing import once, options, table, verdict
 from toolpulse import Monitor, shape_of
-from toolpulse.baseline import Row
-from toolpulse.consumer import DEFAULT
-from toolpulse.live import Live
+from toolpulse.evidence.rows import Row
+from toolpulse.judgement.consumer import DEFAULT
 from toolpulse.shape import Walker
-from toolpulse.snapshot import EMPTY, Held, Snapshot
+from toolpulse.state.pending import TallyKey
+from toolpulse.state.snapshot import EMPTY, Held, Snapshot
+from toolpulse.state.tool_state import Live
 from toolpulse.stores import open_store
-from toolpulse.tally import TallyKey
 
 CALLER_RATIO: Final = 1.1
 """What a call may take with a durable store, to one with the store in memory."""
@@ -92,7 +92,7 @@ def databases() -> Iterator[Urls]:
 
 
 def _server() -> Any:
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
     try:
         from postgres import Server
     except ImportError:

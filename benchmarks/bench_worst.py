@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any, Final
 
 from benchmarks.timing import options, table, verdict
-from toolpulse._text import MOST as MOST_TEXT
-from toolpulse._text import cost_of
 from toolpulse.shape import Walker
+from toolpulse.shape.text import MOST as MOST_TEXT
+from toolpulse.shape.text import cost_of
 
 MOST: Final = 25.0
 """Milliseconds of processor time that any response may cost, first or known, the least of the rounds."""

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 from benchmarks.corpus import corpus, from_tests, lines
 from benchmarks.timing import options, table
 from toolpulse import Monitor, Risk, shape_of
-from toolpulse.diff import WARM
 from toolpulse.events import DriftEvent
+from toolpulse.judgement.diff import WARM
 
 Series = tuple[str, list[Any]]
 """A tool and its responses in order."""

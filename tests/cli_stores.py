@@ -14,7 +14,7 @@ from cli_runs import Ran, environment, one_line, program, ran
 
 from toolpulse import Monitor
 from toolpulse.stores import open_store
-from toolpulse.stores._records import escaped
+from toolpulse.stores.sql.codec import escaped
 
 GOOD = {"id": 1, "score": 0.5, "note": "n"}
 BAD = {"id": "1", "score": "high", "note": "n"}

@@ -7,8 +7,10 @@ from importlib.util import find_spec
 import cli_stores
 import pytest
 from hypothesis import HealthCheck, settings
+from programs import Program
 
-from toolpulse import _guard, diff
+from toolpulse._base import guard
+from toolpulse.judgement import diff
 
 # the pytest plugin does the same where the package is installed: no test shares what another one learned
 os.environ.setdefault("TOOLPULSE_DB", "memory:")
@@ -28,7 +30,7 @@ def swallowed(request, monkeypatch):
         yield []
         return
     errors: list[Exception] = []
-    monkeypatch.setattr(_guard, "report", lambda place, error, first: errors.append(_noted(error, place)))
+    monkeypatch.setattr(guard, "report", lambda place, error, first: errors.append(_noted(error, place)))
     yield errors
     if len(errors) == 1:
         raise errors[0]
@@ -70,6 +72,21 @@ def postgres_url(postgres):
     name = postgres.new_database()
     yield postgres.url(name)
     postgres.drop_database(name)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts programs in the test's folder, and ends those that still run after it."""
+    programs = []
+
+    def begin(code, *arguments, folder=tmp_path, before=""):
+        programs.append(Program(folder, code, *arguments, before=before))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.process.kill()
+        program.process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from strategies import json_with_maps, tool_responses
 
 from toolpulse import Baseline, Consumer, Limits, Monitor
+from toolpulse.state.learner import MOST_SHAPES
 from toolpulse.stores import open_store
-from toolpulse.taught import MOST_SHAPES
 
 TOOL = "app.search_docs"
 

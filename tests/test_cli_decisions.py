@@ -11,7 +11,7 @@ from cli_runs import program, ran
 from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, refused, told
 
 from toolpulse import Monitor
-from toolpulse.canonical import digest
+from toolpulse._base.canonical import digest
 from toolpulse.stores import open_store
 
 
@@ -158,7 +158,7 @@ def test_the_start_of_an_id(db, capsys):
 
 def test_what_stands_for_several_is_refused(db, capsys, monkeypatch):
     """A decision about the wrong thing is worse than none: all candidates are named."""
-    monkeypatch.setattr("toolpulse.incident.digest", lambda data: f"abcd{digest(data)}")
+    monkeypatch.setattr("toolpulse.state.incidents.digest", lambda data: f"abcd{digest(data)}")
     broken(db, tool="app.get")
     broken(db, tool="web.get")
     ids = sorted(known(db, tool)[1].id for tool in ("app.get", "web.get"))

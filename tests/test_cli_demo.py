@@ -123,7 +123,7 @@ def test_watching_turned_off_does_not_matter(tmp_path, capsys):
     """Who disabled ToolPulse in a shell and asks for the demo wants the demo; the switch is put back."""
     with set_active(False):
         assert ran(capsys, "demo", "--fast", "--dir", tmp_path).code == 0
-        from toolpulse._switch import switch
+        from toolpulse.runtime.switch import switch
 
         assert not switch.on
     assert told(tmp_path)

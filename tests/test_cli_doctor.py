@@ -12,7 +12,8 @@ from cli_stores import GOOD, HOSTILE, as_json, broken, change, files, fill, newe
 from toolpulse import Monitor
 from toolpulse.cli._advice import SERVER, unreadable
 from toolpulse.errors import StoreError
-from toolpulse.stores import _causes, _schema
+from toolpulse.stores import causes as _causes
+from toolpulse.stores.sql import schema as _schema
 
 
 def problems(capsys, url):

@@ -19,7 +19,7 @@ from toolpulse.cli._lines import follow
 from toolpulse.cli._text import endings, percent, plural, safe, safe_json, short_names
 from toolpulse.cli.log import since
 from toolpulse.events import DriftEvent, EventChange, encode
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
 
 NOW = datetime.now(UTC)
 
@@ -269,7 +269,7 @@ def _with(**changed) -> bytes:
         (_with(risk="red\x1b[31m"), "not a drift event"),
         (_with(count="17"), "not a drift event"),
         (b"NaN", "NaN is not JSON"),
-        (b"[" * 50_000, "nested too deeply"),
+        (b"[" * 500_000, "nested too deeply"),
     ],
 )
 @pytest.mark.parametrize("flags", [[], ["--json"]])

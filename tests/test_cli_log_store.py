@@ -15,7 +15,7 @@ from cli_stores import BAD, GOOD, HOSTILE, broken, change, files, fill, newer, r
 from toolpulse.cli._events import _Watch, arriving, stored
 from toolpulse.errors import StoreError, StoreUnusable
 from toolpulse.sinks.jsonl import JsonlSink
-from toolpulse.stores import _schema
+from toolpulse.stores.sql import schema as _schema
 
 
 def test_a_store_reads_as_its_log_does(any_db, tmp_path, capsys):

@@ -350,6 +350,8 @@ BAD_BASELINES = [
 ]
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize(("data", "reason"), BAD_BASELINES)
 def test_a_bad_baseline_is_4_and_one_line(learned, capsys, data, reason):
     """Schema is checked in its order before any content, for show as for check."""
@@ -367,6 +369,8 @@ def _broken(change) -> bytes:
     return json.dumps(stored).encode()
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "change",
     [
@@ -451,6 +455,8 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 def test_hostile_keys_are_harmless(tmp_path, capsys):
     """Key names come from a tool: none may steer a terminal, forge a line or be read as markup."""
     for name in ("r", "after"):

@@ -124,7 +124,7 @@ def test_lines_are_streamed():
     raw = io.BytesIO(b"{}\n" * 1_000_000)
     stream = responses(["-"], stdin=raw)
     assert next(stream)[1] == {}
-    assert raw.tell() < 100_000
+    assert raw.tell() < max(100_000, 2 * io.DEFAULT_BUFFER_SIZE)
 
 
 def test_a_bad_first_line_does_not_read_the_rest():
@@ -132,7 +132,7 @@ def test_a_bad_first_line_does_not_read_the_rest():
     raw = io.BytesIO(b'{"a": tru}\n' + b"{}\n" * 1_000_000)
     with pytest.raises(InputError):
         next(responses(["-"], stdin=raw))
-    assert raw.tell() < 100_000
+    assert raw.tell() < max(100_000, 2 * io.DEFAULT_BUFFER_SIZE)
 
 
 def test_gzip_is_told_by_its_bytes(tmp_path):
@@ -157,7 +157,7 @@ GZIPPED = gzip.compress(os.urandom(300).hex().encode())
         GZIPPED[:-8] + b"\0\0\0\0" + GZIPPED[-4:],
         GZIPPED[:-4] + b"\1\0\0\0",
         GZIPPED[:10] + b"\xff" * 8 + GZIPPED[18:],
-        gzip.compress(b"{}\n") + b"junk",
+        gzip.compress(b"{}\n", mtime=0) + b"junk",
     ],
     ids=["magic only", "header", "truncated", "checksum", "length", "corrupt", "trailing"],
 )

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolpulse import Baseline, _files
-from toolpulse.canonical import (
+from toolpulse import Baseline
+from toolpulse._base import files
+from toolpulse._base.canonical import (
     CanonicalError,
     JSONError,
     canonical_utf8,
@@ -24,11 +25,11 @@ from toolpulse.canonical import (
     plain,
     same_digest,
 )
-from toolpulse.consumer import Finding
-from toolpulse.diff import Change
 from toolpulse.documents import compare
 from toolpulse.errors import ConfigurationError, InputError, SchemaMismatch, SchemaMissing, SchemaUnsupported
-from toolpulse.risk import RULES, SCHEMA_RULES, Risk, classify_schema
+from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.diff import Change
+from toolpulse.judgement.rules import RULES, SCHEMA_RULES, Risk, classify_schema
 from toolpulse.stores import files
 from toolpulse.verdicts import Cause, Code, Ruling
 
@@ -441,7 +442,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(b"")
     path.chmod(0o600)
-    _files.replace(path, b"x")
+    files.replace(path, b"x")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_bytes() == b"x"
 
@@ -449,7 +450,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path):
 def test_baselines_are_written_by_the_one_writer(tmp_path, monkeypatch):
     """Two writers would come to differ in what they survive."""
     written = []
-    monkeypatch.setattr(_files, "replace", lambda path, data: written.append((path, data)))
+    monkeypatch.setattr(files, "replace", lambda path, data: written.append((path, data)))
     baseline = Baseline.learn([{"a": 1}])
     baseline.save(tmp_path / "b.json")
     files.save(tmp_path / "c.json", {}, kind="pin")

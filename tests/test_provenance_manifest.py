@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from traces import stamped, write
 
-from toolpulse.canonical import CanonicalError
+from toolpulse._base.canonical import CanonicalError
 from toolpulse.errors import (
     ConfigurationError,
     InputError,

@@ -98,7 +98,7 @@ def test_provenance_uses_the_kernel(room):
     """Nothing of its own could also mean nothing at all: each imports the kernel's digest, comparison or ruling."""
     tree = ast.parse((PACKAGE / f"{room}.py").read_text("utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {"toolpulse.canonical", "toolpulse.documents"} <= modules
+    assert {"toolpulse._base.canonical", "toolpulse.documents"} <= modules
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolpulse.canonical import CanonicalError
+from toolpulse._base.canonical import CanonicalError
 from toolpulse.errors import ConfigurationError, InputError, SchemaMissing, SchemaUnsupported
 from toolpulse.provenance import context
 from toolpulse.provenance.ledger import Ledger

@@ -507,6 +507,8 @@ def test_tool_calls_do_not_show_what_was_said(tmp_path):
     assert "canary" not in repr(call)
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @given(st.text('[]{}:,"0a \n\\', max_size=40))
 def test_any_text_is_a_trace_or_an_error_that_names_the_file(tmp_path_factory, text):
     """A reader meets damaged files; none of them may end in a traceback."""
@@ -549,6 +551,8 @@ def places(value, here=()):
         yield from places(held, (*here, key))
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @given(st.data())
 def test_a_span_with_other_types_inside_is_a_trace_or_an_error(tmp_path_factory, data):
     """One field of an export that changed its type must end in a sentence, whichever field it is."""
@@ -583,6 +587,8 @@ documents = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.attack
+@pytest.mark.quick
 @given(documents, st.sampled_from(FORMATS))
 def test_any_document_in_any_format_is_a_trace_or_an_error(tmp_path_factory, document, form):
     """Exports of other versions have other types at every place."""

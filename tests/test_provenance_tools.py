@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolpulse.canonical import CanonicalError
+from toolpulse._base.canonical import CanonicalError
 from toolpulse.errors import ConfigurationError, InputError, SchemaMissing, SchemaUnsupported
+from toolpulse.judgement.rules import RULES, SCHEMA_RULES
 from toolpulse.provenance.tools import (
     ToolSet,
     check,
@@ -28,7 +29,6 @@ from toolpulse.provenance.tools import (
     tools_fingerprint,
     whole_numbers,
 )
-from toolpulse.risk import RULES, SCHEMA_RULES
 from toolpulse.verdicts import Code
 
 PARAMETERS = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from toolpulse._process import configure, watch
-from toolpulse._switch import set_active
-from toolpulse.baseline import Baseline, Verdict
-from toolpulse.consumer import Consumer
 from toolpulse.errors import DriftError, ToolPulseError
-from toolpulse.monitor import Monitor
-from toolpulse.risk import Risk
+from toolpulse.judgement.consumer import Consumer
+from toolpulse.judgement.rules import Risk
+from toolpulse.runtime.monitor import Monitor
+from toolpulse.runtime.process import configure, watch
+from toolpulse.runtime.switch import set_active
 from toolpulse.shape import Limits, fingerprint, register, shape_of
+from toolpulse.state.baseline import Baseline, Verdict
 
 __all__ = [
     "Baseline",

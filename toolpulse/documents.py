@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.canonical import canonical_utf8, plain
-from toolpulse.diff import Change, Fact
-from toolpulse.paths import ITEMS, ROOT, Path, format_path
+from toolpulse._base.canonical import canonical_utf8, plain
+from toolpulse._base.paths import ITEMS, ROOT, Path, format_path
+from toolpulse.judgement.diff import Change, Fact
 
 _KINDS: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 _CONTAINERS: Final = frozenset({"object", "array"})

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from toolpulse.canonical import ascii_json, digest, load_strict
+from toolpulse._base.canonical import ascii_json, digest, load_strict
+from toolpulse._base.paths import Path, parse_path
 from toolpulse.errors import InputError
-from toolpulse.incident import names_key
-from toolpulse.paths import Path, parse_path
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
+from toolpulse.state.incidents import names_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.consumer import Finding
-    from toolpulse.incident import Incident
+    from toolpulse.judgement.consumer import Finding
+    from toolpulse.state.incidents import Incident
 
 SCHEMA: Final = 1
 NAME: Final = "tool_drift"

@@ -17,11 +17,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolpulse._process import process
-from toolpulse._shapes import UNKNOWN, Array, Map, Object, Scalar, Shape
-from toolpulse._switch import set_active
 from toolpulse.events import DriftEvent
-from toolpulse.monitor import Monitor
+from toolpulse.runtime.monitor import Monitor
+from toolpulse.runtime.process import process
+from toolpulse.runtime.switch import set_active
+from toolpulse.shape.nodes import UNKNOWN, Array, Map, Object, Scalar, Shape
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.consumer import Finding
-from toolpulse.diff import Change
+from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.diff import Change
 
 SCHEMA: Final = 1
 """The version of a ruling as JSON."""

@@ -23,14 +23,14 @@ from toolpulse import (
     shape_of,
     watch,
 )
-from toolpulse._health import Health, ToolHealth
-from toolpulse.consumer import Finding
 from toolpulse.events import DriftEvent
-from toolpulse.incident import Decision, Incident
+from toolpulse.judgement.consumer import Finding
+from toolpulse.runtime.health import Health, ToolHealth
 from toolpulse.shape import Observation, Truncation
 from toolpulse.sinks.base import Sink
 from toolpulse.sinks.jsonl import JsonlSink
 from toolpulse.sinks.logs import LogSink
+from toolpulse.state.incidents import Decision, Incident
 from toolpulse.stores.base import Store
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor, assert_no_canary, canaries, recording

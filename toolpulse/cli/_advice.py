@@ -7,7 +7,7 @@ from typing import Final
 
 from toolpulse.cli._store import exists, file_of, is_missing, lacks_folder
 from toolpulse.errors import StoreError, StoreForeign, StoreMissing, StoreUnusable
-from toolpulse.stores._sqlite import HOME
+from toolpulse.stores.sqlite import HOME
 
 _MADE: Final = "it is made at the first call of a watched tool; --db names another"
 

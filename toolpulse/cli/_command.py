@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, Final, NamedTuple, NoReturn
 
+from toolpulse._base.paths import glob
 from toolpulse.cli._exit import CommandError, Exit
 from toolpulse.errors import ConfigurationError
-from toolpulse.paths import glob
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
 
 DASH: Final = "a name that starts with a dash goes last, after --"
 """How a name is given that would be taken for an option."""

@@ -17,7 +17,7 @@ from toolpulse.errors import StoreError, StoreUnusable
 from toolpulse.events import DriftEvent
 
 if TYPE_CHECKING:
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.stores.sql.store import SqlStore
 
 _PAUSE: Final = 1.0
 """Seconds between two looks at a store."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from toolpulse.baseline import Baseline, Verdict
 from toolpulse.cli.inputs import Source
-from toolpulse.consumer import Finding
-from toolpulse.judge import Judgement
+from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.judge import Judgement
 from toolpulse.shape import Observation, Truncation
+from toolpulse.state.baseline import Baseline, Verdict
 
 
 class Sighting(NamedTuple):

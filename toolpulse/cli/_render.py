@@ -16,7 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from toolpulse.cli._text import percent, plural, safe, with_key
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
 
 if TYPE_CHECKING:
     from toolpulse.cli._examine import Report

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from toolpulse.cli._exit import complain
 from toolpulse.cli._output import Output
 from toolpulse.cli._text import safe, safe_json
-from toolpulse.consumer import Finding
+from toolpulse.judgement.consumer import Finding
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from toolpulse.diff import Change
+    from toolpulse.judgement.diff import Change
     from toolpulse.verdicts import Ruling
 
 _HEADS: Final = dict.fromkeys(("removed", "contract", "added", "description", "reordered"), "CHANGED") | dict.fromkeys(

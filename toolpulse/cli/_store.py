@@ -13,11 +13,11 @@ from toolpulse.cli._exit import Exit, complain
 from toolpulse.cli._text import listed, plural, with_key
 from toolpulse.errors import ConfigurationError, StoreError, StoreMissing, StoreUnreadable
 from toolpulse.stores import open_store
-from toolpulse.stores._default import PLACE, VARIABLE
+from toolpulse.stores.default import PLACE, VARIABLE
 
 if TYPE_CHECKING:
-    from toolpulse.snapshot import Snapshot
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.state.snapshot import Snapshot
+    from toolpulse.stores.sql.store import SqlStore
 
 _SQLITE: Final = "sqlite:///"
 
@@ -77,7 +77,7 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[SqlStore
 
     Raises ConfigurationError for a URL that is none; what is wrong with the store itself shows at its first use.
     """
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.stores.sql.store import SqlStore
 
     url = url_of(args)
     file = file_of(url)

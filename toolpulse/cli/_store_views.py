@@ -9,12 +9,12 @@ from rich.text import Text
 
 from toolpulse.cli._render import clock, columns, risk_text
 from toolpulse.cli._text import plural, safe, with_key
-from toolpulse.diff import WARM
+from toolpulse.judgement.diff import WARM
 
 if TYPE_CHECKING:
     from toolpulse.cli.doctor import Checkup
     from toolpulse.cli.status import ToolStatus
-    from toolpulse.incident import Decision
+    from toolpulse.state.incidents import Decision
 
 _HEADS: Final = ("tool", "state", "calls", "errors", "24h", "shapes", "first seen", "last seen", "open incidents")
 _RIGHT: Final = range(2, 5)

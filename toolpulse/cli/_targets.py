@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from toolpulse._base.paths import format_path, parse_path
 from toolpulse.cli._text import endings, listed
 from toolpulse.errors import ConfigurationError
-from toolpulse.paths import format_path, parse_path
 
 if TYPE_CHECKING:
     from toolpulse.stores.base import Store

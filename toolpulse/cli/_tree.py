@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolpulse.baseline import Baseline
+from toolpulse._base.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path, glob
 from toolpulse.cli._text import percent
-from toolpulse.maps import map_paths
-from toolpulse.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path, glob
-from toolpulse.profile import Place
+from toolpulse.evidence.maps import map_paths
+from toolpulse.evidence.profile import PathStats
 from toolpulse.shape import DEFAULT_LIMITS
+from toolpulse.state.baseline import Baseline
 
 
 class TreeRow(NamedTuple):
     """One path of a tree, in words."""
 
     path: Path
-    place: Place
-    parent: Place | None
+    place: PathStats
+    parent: PathStats | None
 
     @property
     def depth(self) -> int:
@@ -130,9 +130,9 @@ def tree(baseline: Baseline) -> Tree:
     )
 
 
-def _rows(place: Place, parent: Place | None, path: Path) -> Iterator[TreeRow]:
+def _rows(place: PathStats, parent: PathStats | None, path: Path) -> Iterator[TreeRow]:
     yield TreeRow(path, place, parent)
-    below: list[tuple[Segment, Place | None]] = [(name, place.fields[name]) for name in sorted(place.fields)]
+    below: list[tuple[Segment, PathStats | None]] = [(name, place.fields[name]) for name in sorted(place.fields)]
     below += [(ITEMS, place.items), (VALUES, place.values)]
     for segment, inner in below:
         if inner is not None and (inner.seen.count or isinstance(segment, str)):

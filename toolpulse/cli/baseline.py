@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from toolpulse._settings import check_tool
 from toolpulse.cli import _actions
 from toolpulse.cli._actions import Action, json_argument
 from toolpulse.cli._command import Command, file_name, new_file
@@ -18,12 +17,13 @@ from toolpulse.cli._text import plural, with_key
 from toolpulse.cli.inputs import shown
 from toolpulse.cli.offline import load
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.portable import baseline_of, has_baseline, snapshot_of
-from toolpulse.snapshot import EMPTY
+from toolpulse.runtime.settings import check_tool
+from toolpulse.state.convert import baseline_of, has_baseline, snapshot_of
+from toolpulse.state.snapshot import EMPTY
 
 if TYPE_CHECKING:
-    from toolpulse.baseline import Baseline
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.state.baseline import Baseline
+    from toolpulse.stores.sql.store import SqlStore
 
 
 def _export(args: argparse.Namespace) -> int:

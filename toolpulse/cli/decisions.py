@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from toolpulse._track import iso_time
+from toolpulse._base.times import iso_time
 from toolpulse.cli._actions import json_argument
 from toolpulse.cli._command import DASH, Command
 from toolpulse.cli._exit import Exit
@@ -19,11 +19,11 @@ from toolpulse.cli._rulings import print_json
 from toolpulse.cli._store import FOLLOW, db_argument, opened
 from toolpulse.cli._targets import BY_NAME, one_path, target_of, words
 from toolpulse.cli._text import plural, short_names
-from toolpulse.decide import decide, targets
-from toolpulse.incident import DECIDED, Action, Decision
+from toolpulse.runtime.decisions import decide, targets
+from toolpulse.state.incidents import DECIDED, Action, Decision
 
 if TYPE_CHECKING:
-    from toolpulse.snapshot import Snapshot
+    from toolpulse.state.snapshot import Snapshot
     from toolpulse.stores.base import Store
 
 _THEN: Final[dict[Action, str]] = {

@@ -11,17 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from toolpulse._switch import set_active
-from toolpulse.baseline import Baseline
 from toolpulse.cli._command import Command
 from toolpulse.cli._exit import CommandError, Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._text import plural
-from toolpulse.consumer import Consumer
 from toolpulse.errors import ConfigurationError
 from toolpulse.events import DriftEvent
-from toolpulse.monitor import Monitor
+from toolpulse.judgement.consumer import Consumer
+from toolpulse.runtime.monitor import Monitor
+from toolpulse.runtime.switch import set_active
 from toolpulse.sinks.jsonl import JsonlSink
+from toolpulse.state.baseline import Baseline
 
 _CONFIRM: Final = 3
 """Calls that must show an incident before it is told."""

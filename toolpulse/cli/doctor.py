@@ -19,12 +19,12 @@ from toolpulse.cli._store import db_argument, file_of, opened, url_of
 from toolpulse.cli._text import plural
 from toolpulse.cli.log import moment
 from toolpulse.errors import StoreError
-from toolpulse.incident import ACTIVE
-from toolpulse.risk import Risk, worst
-from toolpulse.stores._events import Outbox
+from toolpulse.judgement.rules import Risk, worst
+from toolpulse.state.incidents import ACTIVE
+from toolpulse.stores.sql.outbox import Outbox
 
 if TYPE_CHECKING:
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.stores.sql.store import SqlStore
 
 _LATE: Final = timedelta(hours=1)
 """An event that waits longer has nobody to send it."""

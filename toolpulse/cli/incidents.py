@@ -17,10 +17,10 @@ from toolpulse.cli._targets import glob_argument, tool_argument, tool_of
 from toolpulse.cli._text import is_named, safe_json
 from toolpulse.cli.log import History, Line, moment, since
 from toolpulse.events import DriftEvent, drift_event
-from toolpulse.incident import ACTIVE, Decision, Incident
+from toolpulse.state.incidents import ACTIVE, Decision, Incident
 
 if TYPE_CHECKING:
-    from toolpulse.snapshot import Snapshot
+    from toolpulse.state.snapshot import Snapshot
 
 
 class Found(NamedTuple):

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from toolpulse.canonical import JSONError, load_exact, load_strict
+from toolpulse._base.canonical import JSONError, load_exact, load_strict
+from toolpulse._base.paths import ANY_DEPTH, ITEMS, ROOT, VALUES, Path, Segment, format_path, parse_path
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.paths import ANY_DEPTH, ITEMS, ROOT, VALUES, Path, Segment, format_path, parse_path
 
 STDIN: Final = "-"
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from toolpulse.canonical import JSONError
+from toolpulse._base.canonical import JSONError
 from toolpulse.cli._command import Command, risks
 from toolpulse.cli._events import arriving, stored
 from toolpulse.cli._exit import CommandError, Exit, complain

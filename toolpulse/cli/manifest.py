@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolpulse.canonical import canonical_utf8
+from toolpulse._base.canonical import canonical_utf8
 from toolpulse.cli import _actions
 from toolpulse.cli._actions import Action, json_argument
 from toolpulse.cli._causes import report

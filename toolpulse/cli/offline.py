@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.baseline import Baseline
 from toolpulse.cli._command import Command, file_name, new_file, one_glob, risks
 from toolpulse.cli._examine import Report, coverage, examine
 from toolpulse.cli._exit import Exit
@@ -17,11 +16,12 @@ from toolpulse.cli._output import Output
 from toolpulse.cli._text import plural, safe_json
 from toolpulse.cli._tree import tree
 from toolpulse.cli.inputs import Source, responses, shown
-from toolpulse.consumer import DEFAULT, NULL, NUMERIC, Consumer
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.risk import Risk
+from toolpulse.judgement.consumer import DEFAULT, NULL, NUMERIC, Consumer
+from toolpulse.judgement.rules import Risk
 from toolpulse.shape import Truncation, Walker
-from toolpulse.unwrap import MODES
+from toolpulse.shape.envelopes import MODES
+from toolpulse.state.baseline import Baseline
 
 
 def load(file: str) -> Baseline:

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolpulse._track import iso_time
+from toolpulse._base.times import iso_time
 from toolpulse.cli._actions import json_argument
 from toolpulse.cli._command import Command
 from toolpulse.cli._exit import Exit
@@ -16,13 +16,13 @@ from toolpulse.cli._rulings import print_json
 from toolpulse.cli._store import Known, db_argument, opened
 from toolpulse.cli._targets import glob_argument
 from toolpulse.cli._text import is_named, short_names
-from toolpulse.diff import WARM
-from toolpulse.incident import ACTIVE
-from toolpulse.risk import Risk, worst
+from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.rules import Risk, worst
+from toolpulse.state.incidents import ACTIVE
 
 if TYPE_CHECKING:
-    from toolpulse.snapshot import Snapshot
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.state.snapshot import Snapshot
+    from toolpulse.stores.sql.store import SqlStore
 
 _HOUR: Final = 3600
 

@@ -18,9 +18,9 @@ from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json, tell
 from toolpulse.cli.inputs import document, shown
 from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.judgement.rules import Risk
 from toolpulse.provenance.mcp import list_tools
 from toolpulse.provenance.tools import PIN, ToolSet, check, load_pin, pin, tools_diff
-from toolpulse.risk import Risk
 
 _SERVER: Final = "mcp:"
 _LIVE: Final = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from toolpulse.diff import Change, Fact
+from toolpulse._base.paths import ITEMS, VALUES, Path, Segment, format_path, parse_path
 from toolpulse.documents import compare
-from toolpulse.paths import ITEMS, VALUES, Path, Segment, format_path, parse_path
+from toolpulse.judgement.diff import Change, Fact
 from toolpulse.provenance._schemas import NAMED, ONE, SEVERAL, surface
 
 _LOWER: Final = frozenset("minimum exclusiveMinimum minLength minItems minProperties minContains".split())

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.canonical import plain
+from toolpulse._base.canonical import plain
 from toolpulse.errors import InputError
 from toolpulse.provenance._functions import is_function, of_function
 

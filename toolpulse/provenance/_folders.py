@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolpulse import _files
-from toolpulse.canonical import digest, load_exact, plain
+from toolpulse._base import files
+from toolpulse._base.canonical import digest, load_exact, plain
 from toolpulse.errors import InputError
 
 Folder: TypeAlias = str | os.PathLike[str]
@@ -17,7 +17,7 @@ Folder: TypeAlias = str | os.PathLike[str]
 
 def content(path: Folder) -> str:
     """The digest of a file's bytes. Raises InputError where it cannot be read."""
-    return digest(_files.read(path))
+    return digest(files.read(path))
 
 
 def schemas(tools: Folder | Mapping[str, Any], *, allow_empty: bool) -> dict[str, Any]:
@@ -36,11 +36,11 @@ def schemas(tools: Folder | Mapping[str, Any], *, allow_empty: bool) -> dict[str
 
 
 def _document(file: Path) -> Any:
-    data = _files.read(file).removeprefix(b"\xef\xbb\xbf")
+    data = files.read(file).removeprefix(b"\xef\xbb\xbf")
     try:
         return load_exact(data)
     except InputError as error:
-        raise _files.named(file, error) from None
+        raise files.named(file, error) from None
 
 
 def contents(folder: Folder, *, allow_empty: bool) -> list[list[str]]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.canonical import plain
+from toolpulse._base.canonical import plain
 from toolpulse.errors import ConfigurationError, InputError
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

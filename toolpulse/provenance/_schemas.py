@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolpulse.canonical import canonical_utf8
-from toolpulse.paths import Path
+from toolpulse._base.canonical import canonical_utf8
+from toolpulse._base.paths import Path
 
 WORDS: Final = frozenset({"title", "description", "examples", "$comment"})
 

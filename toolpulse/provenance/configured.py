@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from toolpulse import _files
-from toolpulse.canonical import digest, plain
+from toolpulse._base import files
+from toolpulse._base.canonical import digest, plain
 from toolpulse.errors import InputError
 from toolpulse.provenance.manifest import LENGTH, Manifest, build_manifest
 from toolpulse.stores.files import load_document
@@ -35,7 +35,7 @@ def manifest_from(path: str | os.PathLike[str], environment: Mapping[str, str]) 
         given = {key: config[key] for key in (_NEEDED | _ALLOWED) - {*_PATHS, "variables", "extra"} if key in config}
         extra = {**config.get("extra", {}), **_variables(config.get("variables", []), environment)}
     except InputError as error:
-        raise _files.named(path, error) from None
+        raise files.named(path, error) from None
     folder = Path(path).parent
     return build_manifest(**{key: folder / config[key] for key in _PATHS}, extra=extra, **given)
 
@@ -45,11 +45,11 @@ def _loaded(path: Path) -> dict[str, Any]:
         found = load_document(path)
     else:
         try:
-            found = plain(tomllib.loads(_files.read(path).decode("utf-8")))
+            found = plain(tomllib.loads(files.read(path).decode("utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{path}: not TOML: {getattr(error, 'reason', None) or error}") from None
         except InputError as error:
-            raise error if str(path) in str(error) else _files.named(path, error) from None
+            raise error if str(path) in str(error) else files.named(path, error) from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: an object is needed, not {type(found).__name__}")
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from toolpulse._files import check_schemas
-from toolpulse.diff import Change
+from toolpulse._base.files import check_schemas
 from toolpulse.documents import compare
+from toolpulse.judgement.diff import Change
 from toolpulse.provenance import manifest as manifests
 from toolpulse.provenance.manifest import RETURNED, WHAT, Manifest, manifest_of
 from toolpulse.verdicts import Cause, Code, Ruling

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from toolpulse.diff import Change
 from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.judgement.diff import Change
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance import pairs
 from toolpulse.provenance.readers import Generation, Trace, load_trace

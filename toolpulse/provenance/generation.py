@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, AnyStr, Final
 
-from toolpulse.canonical import digest, digest_of, load_exact, plain
+from toolpulse._base.canonical import digest, digest_of, load_exact, plain
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance._schemas import whole_numbers

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse._files import make_folder
-from toolpulse.canonical import digest, digest_of, same_digest
-from toolpulse.diff import Change
+from toolpulse._base.canonical import digest, digest_of, same_digest
+from toolpulse._base.files import make_folder
 from toolpulse.documents import compare, kind
 from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.judgement.diff import Change
 from toolpulse.provenance.prompt import checked
 from toolpulse.stores import files
 from toolpulse.verdicts import Cause, Code, Ruling

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse._files import check_schema, named
-from toolpulse.canonical import digest_of, plain
+from toolpulse._base.canonical import digest_of, plain
+from toolpulse._base.files import check_schema, named
 from toolpulse.errors import InputError
 from toolpulse.provenance import _folders
 from toolpulse.provenance.prompt import typed_parameters

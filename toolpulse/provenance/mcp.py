@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from toolpulse.canonical import load_exact
+from toolpulse._base.canonical import load_exact
 from toolpulse.errors import ConfigurationError, InputError
 
 REVISION: Final = "2025-06-18"

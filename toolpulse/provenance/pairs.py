@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from toolpulse.canonical import load_exact
-from toolpulse.diff import Change
+from toolpulse._base.canonical import load_exact
 from toolpulse.documents import compare
 from toolpulse.errors import InputError
+from toolpulse.judgement.diff import Change
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance.readers.base import PARTIAL, TRUNCATED, Generation
 

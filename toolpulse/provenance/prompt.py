@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolpulse.canonical import digest, digest_of, plain
-from toolpulse.diff import Change
+from toolpulse._base.canonical import digest, digest_of, plain
 from toolpulse.documents import compare
 from toolpulse.errors import InputError
+from toolpulse.judgement.diff import Change
 from toolpulse.provenance.attributes import FLOATS, INTEGERS
 
 LENGTH: Final = 12

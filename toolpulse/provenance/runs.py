@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse._files import check_schemas, named
+from toolpulse._base.files import check_schemas, named
 from toolpulse.errors import InputError
 from toolpulse.provenance.environment import ADVICE, UNVERIFIED, classify
 from toolpulse.provenance.manifest import SUPPORTED, WHAT, Manifest, manifest_of

@@ -12,17 +12,17 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.canonical import digest_of
-from toolpulse.consumer import Finding
-from toolpulse.diff import Change, Fact
+from toolpulse._base.canonical import digest_of
+from toolpulse._base.paths import ROOT, Path, format_path, parse_path
 from toolpulse.documents import compare, renames
 from toolpulse.errors import InputError
-from toolpulse.paths import ROOT, Path, format_path, parse_path
+from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.diff import Change, Fact
+from toolpulse.judgement.rules import Risk, classify_schema
 from toolpulse.provenance._arguments import schema_changes, words_path
 from toolpulse.provenance._definitions import Definition, definitions
 from toolpulse.provenance._functions import of_function as definition_of
 from toolpulse.provenance._schemas import contract, whole_numbers, words
-from toolpulse.risk import Risk, classify_schema
 from toolpulse.stores import files
 from toolpulse.verdicts import Cause, Code, Ruling
 

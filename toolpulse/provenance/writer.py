@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from toolpulse._files import private
-from toolpulse.canonical import plain
+from toolpulse._base.canonical import plain
+from toolpulse._base.files import private
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance.manifest import Manifest

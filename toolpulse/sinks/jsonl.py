@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolpulse import _files
+from toolpulse._base import files
 from toolpulse.events import DriftEvent, encode
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class JsonlSink:
     def emit(self, event: DriftEvent) -> None:
         """Append the event."""
         line = encode(event) + b"\n"
-        _files.make_folder(self.path.parent)
-        handle = _files.private(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        files.make_folder(self.path.parent)
+        handle = files.private(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             with _locked(handle):
                 _append(handle, line)

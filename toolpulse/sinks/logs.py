@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from toolpulse.events import NAME
-from toolpulse.risk import Risk
+from toolpulse.judgement.rules import Risk
 
 if TYPE_CHECKING:
     from toolpulse.events import DriftEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from toolpulse.stores import _url
+from toolpulse.stores import url as _url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +27,12 @@ def open_store(url: str, *, existing: bool = False, clock: Callable[[], float] =
         from toolpulse.stores.memory import MemoryStore
 
         return MemoryStore(clock)
-    from toolpulse.stores.sql import SqlStore
+    from toolpulse.stores.sql.store import SqlStore
 
     if scheme == "sqlite":
-        from toolpulse.stores._sqlite import SqliteEngine
+        from toolpulse.stores.sqlite import SqliteEngine
 
         return SqlStore(SqliteEngine(_url.sqlite_path(rest), existing=existing), clock)
-    from toolpulse.stores._postgres import PostgresEngine
+    from toolpulse.stores.postgres import PostgresEngine
 
     return SqlStore(PostgresEngine(url, existing=existing), clock)

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from typing import Final, Protocol, runtime_checkable
 
 from toolpulse.events import DriftEvent
-from toolpulse.incident import Incident
-from toolpulse.snapshot import Snapshot
+from toolpulse.state.incidents import Incident
+from toolpulse.state.snapshot import Snapshot
 
 LEASE: Final = 60.0
 """Seconds for which an event that waits to be sent is left to the writer that wrote or claimed it last."""

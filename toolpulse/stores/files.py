@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from toolpulse import _files
-from toolpulse._files import check_schema, check_schemas
-from toolpulse.canonical import ascii_json, laid_out, load_exact, plain
+from toolpulse._base import files
+from toolpulse._base.canonical import ascii_json, laid_out, load_exact, plain
+from toolpulse._base.files import check_schema, check_schemas
 from toolpulse.errors import InputError
 
 __all__ = ["check_schema", "check_schemas", "encode", "load", "load_document", "save"]
@@ -30,7 +30,7 @@ def save(path: str | os.PathLike[str], document: dict[str, Any], *, kind: str, s
 
     Raises CanonicalError where the document is no JSON, OSError where the folder does not take it.
     """
-    _files.replace(path, encode(document, kind=kind, schema=schema))
+    files.replace(path, encode(document, kind=kind, schema=schema))
 
 
 def load(path: str | os.PathLike[str], *, kind: str, schema: int = 1) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def load(path: str | os.PathLike[str], *, kind: str, schema: int = 1) -> dict[st
         if found.get("kind") != kind:
             raise InputError(f"not a {kind}: kind says otherwise")
     except InputError as error:
-        raise _files.named(path, error) from None
+        raise files.named(path, error) from None
     checked: dict[str, Any] = found
     return checked
 
@@ -55,8 +55,8 @@ def load_document(path: str | os.PathLike[str]) -> Any:
 
     Raises InputError, the file's name in front, where it cannot be read or is no JSON; CanonicalError keeps its path.
     """
-    data = _files.read(path).removeprefix(b"\xef\xbb\xbf")
+    data = files.read(path).removeprefix(b"\xef\xbb\xbf")
     try:
         return load_exact(data)
     except InputError as error:
-        raise _files.named(path, error) from None
+        raise files.named(path, error) from None

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from toolpulse._base.paths import Path
 from toolpulse.events import DriftEvent, names_keys
-from toolpulse.incident import Incident
-from toolpulse.paths import Path
-from toolpulse.snapshot import Snapshot, empty, new_maps
-from toolpulse.stores._deferred import Deferred
+from toolpulse.state.incidents import Incident
+from toolpulse.state.snapshot import Snapshot, empty, new_maps
 from toolpulse.stores.base import LEASE
+from toolpulse.stores.deferred import Deferred
 
 MOST_EVENTS: Final = 1000
 """Events kept in memory; the oldest go first."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolpulse import _files
-from toolpulse.canonical import CanonicalError, JSONError, load_exact
+from toolpulse._base import files
+from toolpulse._base.canonical import CanonicalError, JSONError, load_exact
 from toolpulse.errors import InputError
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -23,7 +23,7 @@ def documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
     Raises InputError where the file cannot be read; while iterating, one that says file, line and what is wrong.
     """
     file = _shown(os.fspath(path))
-    data = _files.read(path).removeprefix(_BOM)
+    data = files.read(path).removeprefix(_BOM)
     first, _, _ = data.lstrip(_BLANK).partition(b"\n")
     try:
         load_exact(first)

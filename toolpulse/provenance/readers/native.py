@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse._files import named
+from toolpulse._base.files import named
 from toolpulse.errors import InputError
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance.manifest import Manifest, manifest_of

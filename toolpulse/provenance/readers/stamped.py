@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolpulse._files import check_schema, named
+from toolpulse._base.files import check_schema, named
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance import attributes as names
 from toolpulse.provenance.generation import SCHEMA, SOURCES, read_temperature

@@ -1,0 +1,1 @@
+"""What every floor stands on: canonical bytes, paths, files and the guard."""

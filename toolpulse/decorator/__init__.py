@@ -1,0 +1,1 @@
+"""The wrappers around watched callables."""

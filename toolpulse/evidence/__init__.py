@@ -1,0 +1,1 @@
+"""From shapes and counts to evidence per path."""

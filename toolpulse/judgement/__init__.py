@@ -1,0 +1,1 @@
+"""From evidence and a new shape to findings for each consumer."""

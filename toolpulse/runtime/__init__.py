@@ -1,0 +1,1 @@
+"""Where the pure rooms meet threads, clocks, stores and sinks."""

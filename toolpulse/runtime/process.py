@@ -1,0 +1,152 @@
+"""The monitor of this process: what ``toolpulse.watch`` reports to, and ``toolpulse.configure`` sets."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, overload
+
+from toolpulse.errors import ConfigurationError
+from toolpulse.judgement.consumer import Consumer
+from toolpulse.runtime.lifetime import signals
+from toolpulse.runtime.monitor import Monitor
+from toolpulse.runtime.settings import OnDrift, check_options
+from toolpulse.runtime.switch import switch
+from toolpulse.runtime.tool_probe import decorator
+from toolpulse.shape import DEFAULT_LIMITS, Limits
+from toolpulse.sinks.base import Sink
+from toolpulse.state.baseline import Baseline
+from toolpulse.stores.base import Store
+
+T = TypeVar("T")
+
+_log = logging.getLogger("toolpulse")
+
+
+class _Process:
+    """Holds the monitor; it is made at the first call of a watched tool unless one was configured before."""
+
+    def __init__(self) -> None:
+        self._monitor: Monitor | None = None
+        self._making = threading.RLock()
+
+    def monitor(self) -> Monitor:
+        return self._monitor or self._make()
+
+    def _make(self) -> Monitor:
+        with self._making:
+            if self._monitor is None:
+                self._monitor = _default_monitor()
+            return self._monitor
+
+    def expect_calls(self) -> None:
+        """A tool is watched. Its first call, which makes the monitor, may come in a thread that may set no handler."""
+        if self._monitor is None and switch.on:
+            signals.want()
+
+    def check(self, options: dict[str, Any]) -> None:
+        """Before a monitor is configured consumers may be named that it will have; all else is checked at once."""
+        if self._monitor is not None:
+            self._monitor.settings_for(options)
+        else:
+            check_options(options)
+
+    def set(self, monitor: Monitor | None) -> Monitor | None:
+        """Put a monitor in place, or none, so that the next call makes one; the one before."""
+        with self._making:
+            before, self._monitor = self._monitor, monitor
+            return before
+
+    def after_fork(self) -> None:
+        """In a child the lock may be held by nobody."""
+        self._making = threading.RLock()
+
+
+def _default_monitor() -> Monitor:
+    """The monitor of whoever configured none. A call of a tool is no place to raise what is wrong with a variable."""
+    try:
+        return Monitor()
+    except ConfigurationError as error:
+        _log.warning("toolpulse: %s; what is learned stays in memory", error)
+        return Monitor("memory:")
+
+
+process: Final = _Process()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=process.after_fork)
+
+
+def configure(
+    store: str | Store | None = None,
+    *,
+    sinks: Sequence[Sink] | None = None,
+    consumers: Sequence[Consumer] = (),
+    baselines: Mapping[str, Baseline] | None = None,
+    confirm: int = 1,
+    limits: Limits = DEFAULT_LIMITS,
+    background: bool = True,
+    flush_interval: float = 1.0,
+    on_drift: OnDrift = "log",
+    save_on_signals: bool = True,
+) -> Monitor:
+    """Set this process's monitor and return it; watched tools report to it from their next call on.
+
+    The settings are those of ``Monitor``. The monitor before it is flushed and closed; ``save_on_signals=False`` gives
+    SIGTERM and SIGHUP back their default where a decorator or another monitor had them save first. Raises
+    ConfigurationError naming the setting that is wrong, and then nothing is changed.
+    """
+    monitor = Monitor(
+        store,
+        sinks=sinks,
+        consumers=consumers,
+        baselines=baselines,
+        confirm=confirm,
+        limits=limits,
+        background=background,
+        flush_interval=flush_interval,
+        on_drift=on_drift,
+        save_on_signals=save_on_signals,
+    )
+    if not save_on_signals:
+        signals.leave()
+    before = process.set(monitor)
+    if before is not None:
+        before.close()
+    return monitor
+
+
+@overload
+def watch(target: T, /) -> T: ...
+
+
+@overload
+def watch(
+    *,
+    tool: str | None = None,
+    key: str | Callable[..., object] | None = None,
+    consumers: Sequence[Consumer | str] = (),
+    maps: Sequence[str] = (),
+    records: Sequence[str] = (),
+    limits: Limits | None = None,
+    unwrap: str = "auto",
+    on_drift: OnDrift | None = None,
+) -> Callable[[T], T]: ...
+
+
+def watch(target: Any = None, /, **options: Any) -> Any:
+    """Watch a tool's responses: ``@watch`` or ``@watch(...)`` over a function, a method, a callable or a tool object.
+
+    ``tool``: its name; ``module.qualname`` without one. ``key``: an argument's name, or a callable of the arguments,
+    that names the variant of a call; variants have baselines of their own, and the key's value is stored.
+    ``consumers``: who reads it, as Consumer or by name. ``maps`` and ``records``: globs of paths whose objects are (are
+    not) maps. ``limits``: how much of a response is looked at. ``unwrap``: ``"auto"`` looks through JSON text, MCP
+    results and framework messages, ``"none"`` does not. ``on_drift``: ``"log"``, ``"raise"`` or a callable.
+
+    The tool behaves as before: same kind, same result object, same exceptions, same laziness. Raises DecorationError (a
+    TypeError) for what cannot be watched and ConfigurationError (a ValueError) for a bad option, both at decoration.
+    """
+    watched = decorator(target, options, process, process)
+    process.expect_calls()
+    return watched

@@ -1,0 +1,97 @@
+"""What was learned in production as a baseline to commit, and back: a snapshot's baseline, a baseline's snapshot. Pure.
+
+A baseline is what taught: the distinct shapes with counts and ordinals, the evidence of those let go, the maps, and
+how responses are read. What is held, incidents and decisions belong to the place where they arose, and stay there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from toolpulse.errors import InputError
+from toolpulse.evidence.profile import Profile, fold, merge
+from toolpulse.evidence.rows import Row, RowKey, join
+from toolpulse.state.baseline import Baseline
+from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.snapshot import EMPTY, Reading, Snapshot
+
+if TYPE_CHECKING:
+    from toolpulse.state.incidents import Incident
+
+MOST_OBSERVATIONS: Final = 2**53
+"""Counts up to here are kept by any database, and read from JSON by any program."""
+
+
+def has_baseline(known: Snapshot) -> bool:
+    """Whether anything was learned, or is held back from it."""
+    return bool(known.rows or known.held or known.merged is not None)
+
+
+def baseline_of(known: Snapshot) -> Baseline:
+    """What was learned of a tool (and key), as a baseline. Raises InputError where nothing was."""
+    if not known.rows and known.merged is None:
+        raise InputError("nothing was learned yet")
+    reading = known.reading or Reading()
+    return Baseline(
+        known.rows.values(),
+        maps_learned=known.maps_learned,
+        limits=reading.limits,
+        maps=reading.maps,
+        records=reading.records,
+        unwrap=reading.unwrap,
+        merged=known.merged,
+    )
+
+
+def snapshot_of(baseline: Baseline, before: Snapshot = EMPTY) -> Snapshot:
+    """What is known once a baseline takes the place of what ``before`` has learned.
+
+    Counts go on from the baseline's last ordinal. Incidents and decisions stay; nothing is held. Of more shapes than a
+    store keeps, the rarest are kept as evidence only. The baseline's consumers are no part of it; those are a
+    monitor's.
+
+    Raises InputError for a baseline without shapes, and for counts that no store takes.
+    """
+    rows, merged = _bounded(baseline)
+    last = max((row.last for row in rows.values()), default=0)
+    observations = max(last, merged.observations.last if merged else 0, baseline.observations)
+    if not 1 <= observations <= MOST_OBSERVATIONS:
+        raise InputError("not a baseline to go on from: " + ("it counts too far" if observations else "it is empty"))
+    walker = baseline.walker
+    return Snapshot(
+        observations=observations,
+        rows=rows,
+        incidents={name: _within(incident, observations) for name, incident in before.incidents.items()},
+        decisions=before.decisions,
+        maps_learned=baseline.maps_learned,
+        merged=merged,
+        calls=before.calls,
+        cuts=before.cuts,
+        reading=Reading(walker.limits, walker.maps, walker.records, baseline.unwrap),
+        life=before.life,
+    )
+
+
+def _bounded(baseline: Baseline) -> tuple[dict[RowKey, Row], Profile | None]:
+    """The rows that are kept, and the evidence of the others."""
+    rows: dict[RowKey, Row] = {}
+    for row in baseline.rows:
+        rows[row.key] = join(rows[row.key], row) if row.key in rows else row
+    rarest = sorted(rows.values(), key=lambda row: (row.count, row.shape.fingerprint))
+    gone = rarest[: max(0, len(rows) - MOST_SHAPES)]
+    if not gone:
+        return rows, baseline.merged
+    for row in gone:
+        del rows[row.key]
+    evidence = fold((row.shape, row.sightings, row.encoding, row.cuts) for row in gone)
+    return rows, merge(baseline.merged or Profile(), evidence)
+
+
+def _within(incident: Incident, observations: int) -> Incident:
+    """An incident of the sequence before, as one of the sequence that goes on from ``observations``."""
+    last = min(incident.last, observations)
+    if last == incident.last:
+        return incident
+    return msgspec.structs.replace(incident, opened=min(incident.opened, last), last=last)

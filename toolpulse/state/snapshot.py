@@ -1,0 +1,110 @@
+"""What is known of one (tool, key), as a value: what a store keeps, and what any process goes on from.
+
+Rows, incidents and the rest are frozen and replaced where they change, so what differs between two snapshots is what
+is not the same object; nothing has to be compared in depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+import msgspec
+
+from toolpulse._base.paths import Path
+from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.profile import Profile
+from toolpulse.evidence.rows import Row, RowKey
+from toolpulse.judgement.consumer import Finding
+from toolpulse.shape import DEFAULT_LIMITS, Limits
+from toolpulse.state.incidents import Decision, Incident
+from toolpulse.state.pending import NO_CALLS, Calls, TallyKey
+
+K = TypeVar("K")
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A shape that does not teach: its row, what was found in it, and the incidents its sightings count to."""
+
+    row: Row
+    findings: tuple[Finding, ...]
+    incidents: frozenset[str]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """How a tool's responses are read: what a baseline made of them has to say, too."""
+
+    limits: Limits = DEFAULT_LIMITS
+    maps: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    unwrap: str = "auto"
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one (tool, key): enough to go on where any other process stopped."""
+
+    observations: int = 0
+    """How many responses there were; the ordinals up to it are taken."""
+    rows: Mapping[RowKey, Row] = {}
+    """The distinct shapes that taught."""
+    held: Mapping[TallyKey, Held] = {}
+    """The distinct shapes that did not."""
+    incidents: Mapping[str, Incident] = {}
+    decisions: Mapping[str, Decision] = {}
+    """The audit trail, in the order the decisions were taken."""
+    maps_learned: tuple[MapDecision, ...] = ()
+    merged: Profile | None = None
+    """The evidence of shapes that were let go."""
+    calls: Calls = NO_CALLS
+    """How calls ended, failed ones included."""
+    cuts: frozenset[tuple[str, str]] = frozenset()
+    """Path and limit of every cut that was told."""
+    reading: Reading | None = None
+    life: int = 0
+    """How often anything had been forgotten before this was known: what is told of it has ids of its own."""
+
+
+EMPTY: Final = Snapshot()
+"""Nothing is known."""
+
+
+def empty(life: int) -> Snapshot:
+    """Nothing is known, where so many tools were forgotten before."""
+    return Snapshot(life=life) if life else EMPTY
+
+
+def new_maps(before: Snapshot, after: Snapshot) -> frozenset[Path]:
+    """The paths that were found to be maps between two snapshots: what was kept of their keys has to go."""
+    return frozenset(decision.path for decision in after.maps_learned) - {d.path for d in before.maps_learned}
+
+
+def only_grew(before: Snapshot, now: Snapshot) -> bool:
+    """Whether the profile of ``now`` is that of ``before`` and more."""
+    if before.maps_learned != now.maps_learned or before.merged is not now.merged:
+        return False
+    return all(_is_later(row, now.rows.get(key)) for key, row in before.rows.items())
+
+
+def _is_later(row: Row, now: Row | None) -> bool:
+    """Whether ``now`` is the row after more sightings; what is seen later was not seen before its first time."""
+    if now is None or now is row:
+        return now is row
+    return now.first == row.first and now.count >= row.count and now.last >= row.last
+
+
+def more_rows(before: Mapping[K, Row | Held], now: Mapping[K, Row | Held]) -> list[Row]:
+    """What was seen between two snapshots, as rows."""
+    found = []
+    for key, entry in now.items():
+        known = before.get(key)
+        if known is entry:
+            continue
+        row, seen = row_of(entry), row_of(known).count if known is not None else 0
+        if row.count > seen:
+            found.append(msgspec.structs.replace(row, count=row.count - seen) if seen else row)
+    return found
+
+
+def row_of(entry: Row | Held) -> Row:
+    """The row of a shape, whether it taught or is held."""
+    return entry.row if isinstance(entry, Held) else entry

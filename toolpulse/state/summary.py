@@ -1,0 +1,61 @@
+"""What a warm-up taught, in one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolpulse.shape.nodes import Object, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolpulse.evidence.profile import PathStats
+    from toolpulse.judgement.consumer import Consumer
+    from toolpulse.state.learner import Taught
+
+HINT: Final = "responses without a common field: key= keeps variants of a call apart"
+
+_MOST_NAMED = 3
+
+
+def describe(taught: Taught, observations: int, consumers: Iterable[Consumer]) -> str:
+    """How much was learned, with a hint where one is due: on ``key=``, on a consumer's type that is wrong."""
+    paths, optional = _counts(taught.profile.root)
+    text = f"learned {_counted(paths, 'path')} ({optional} optional) from {_counted(observations, 'call')}"
+    if taught.maps_learned:
+        text += f", {len(taught.maps_learned)} of them maps by how their keys come and go"
+    if _disjoint(row.shape for row in taught.rows):
+        text += f"; {HINT}"
+    for consumer in consumers:
+        wrong = consumer.disagreements(taught.profile)
+        if wrong:
+            places = "one place" if len(wrong) == 1 else f"{len(wrong)} places"
+            text += f"; what {consumer.name} expects is wrong in {places}: {'; '.join(wrong[:_MOST_NAMED])}"
+    return text
+
+
+def is_variant(taught: Taught, shape: Shape) -> bool:
+    """Whether a response has no top-level field that any before it had: another kind of response altogether."""
+    known = taught.profile.root.fields
+    return isinstance(shape, Object) and bool(shape.names and known) and known.keys().isdisjoint(shape.names)
+
+
+def _counts(place: PathStats) -> tuple[int, int]:
+    """How many paths lie below a place, and how many of them are optional fields."""
+    paths = optional = 0
+    inner = list(place.fields.items()) + [(None, below) for below in (place.items, place.values) if below]
+    for name, below in inner:
+        deeper, deeper_optional = _counts(below)
+        paths += 1 + deeper
+        optional += deeper_optional
+        optional += name is not None and below.always.count < place.objects.count
+    return paths, optional
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _disjoint(shapes: Iterable[Shape]) -> bool:
+    names = [frozenset(shape.names) for shape in shapes if isinstance(shape, Object) and shape.names]
+    return any(not (one & other) for index, one in enumerate(names) for other in names[:index])
