@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from toolpulse.verdicts import Cause, Ruling
+    from toolpulse.provenance.comparison.result import Cause, Comparison
 
 _MOST: Final = 4
 """Places that are listed for one reason."""
 
 
-def report(head: str, ruling: Ruling, advice: Sequence[str], *, values: bool) -> list[Text | str]:
+def report(head: str, ruling: Comparison, advice: Sequence[str], *, values: bool) -> list[Text | str]:
     """The lines of a report: ``head`` in front, below it the reasons, with ``values`` the changes, what is unverified,
     and the advice. The same reason at several places is told once.
     """

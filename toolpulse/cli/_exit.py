@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolpulse.cli._text import safe, without_secrets
 from toolpulse.errors import ConfigurationError, InputError, StoreError, ToolPulseError
-from toolpulse.verdicts import Code
+from toolpulse.provenance.comparison.codes import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from toolpulse.judgement.consumer import Finding
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from toolpulse.judgement.diff import Change
-    from toolpulse.verdicts import Ruling
+    from toolpulse.provenance.comparison.difference import Difference
+    from toolpulse.provenance.comparison.result import Comparison
 
 _HEADS: Final = dict.fromkeys(("removed", "contract", "added", "description", "reordered"), "CHANGED") | dict.fromkeys(
     ("first", "new"), "RECORDED"
@@ -23,7 +23,7 @@ _HEADS: Final = dict.fromkeys(("removed", "contract", "added", "description", "r
 """The word in front where it is not the ruling's own."""
 
 
-def tell(ruling: Ruling, *, as_json: bool, code: int | None = None, more: Mapping[str, Any] | None = None) -> int:
+def tell(ruling: Comparison, *, as_json: bool, code: int | None = None, more: Mapping[str, Any] | None = None) -> int:
     """Print a ruling and return the code to end with: the ruling's own, or ``code`` in its place.
 
     ``more`` is added to the JSON object.
@@ -49,7 +49,7 @@ def remark(remarks: Sequence[str]) -> None:
         complain(f"note: {one}")
 
 
-def lines(ruling: Ruling) -> list[Text | str]:
+def lines(ruling: Comparison) -> list[Text | str]:
     """A ruling for a person: what it came to, and below it every change."""
     from rich.text import Text
 
@@ -60,7 +60,7 @@ def lines(ruling: Ruling) -> list[Text | str]:
     return [*columns([[head, Text(safe(ruling.message))]]), *columns(rows, "  ")]
 
 
-def _row(change: Change | Finding) -> list[Text]:
+def _row(change: Difference | Finding) -> list[Text]:
     from rich.text import Text
 
     from toolpulse.cli._render import because, risk_text

@@ -12,9 +12,10 @@ from toolpulse.cli._exit import Exit
 from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json
 from toolpulse.cli._text import plural
+from toolpulse.provenance.comparison.codes import Code
+from toolpulse.provenance.comparison.result import Comparison
 from toolpulse.provenance.gate import ALIGNMENTS, alignment, attribution, gate, refusal
 from toolpulse.provenance.readers import FORMATS, load_trace
-from toolpulse.verdicts import Code, Ruling
 
 _HEADS: Final = {Code.OK: "COMPARABLE", Code.INCOMPARABLE: "INCOMPARABLE", Code.PRECONDITION: "NO GENERATIONS"}
 
@@ -36,7 +37,7 @@ def _gate(args: argparse.Namespace) -> int:
     return ruling.exit_code
 
 
-def _advice(ruling: Ruling, how: str, cause: str) -> list[str]:
+def _advice(ruling: Comparison, how: str, cause: str) -> list[str]:
     if ruling.code is Code.PRECONDITION:
         return []
     weak = ["Paired by position, which is weak: one step more or less shifts every pair."] if how == "index" else []

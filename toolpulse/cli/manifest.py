@@ -19,18 +19,18 @@ from toolpulse.cli._rulings import print_json
 from toolpulse.cli._text import plural
 from toolpulse.cli.inputs import shown
 from toolpulse.errors import ConfigurationError
+from toolpulse.provenance import record_files
 from toolpulse.provenance.configured import manifest_from
 from toolpulse.provenance.environment import advice
+from toolpulse.provenance.environment.runs import Group, classify_files, group, load_run
 from toolpulse.provenance.manifest import SCHEMA, WHAT, Manifest
-from toolpulse.provenance.runs import Group, classify_files, group, load_run
-from toolpulse.stores import files
 
 
 def _build(args: argparse.Namespace) -> int:
     manifest = manifest_from(args.config, os.environ)
     if args.output is not None:
         try:
-            files.save(args.output, manifest.to_json(), kind=WHAT, schema=SCHEMA)
+            record_files.save(args.output, manifest.to_json(), kind=WHAT, schema=SCHEMA)
         except OSError as error:
             raise ConfigurationError(f"-o {shown(args.output)}: {error.strerror or type(error).__name__}") from None
     _tell(manifest, (), as_json=args.json)

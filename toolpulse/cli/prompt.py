@@ -14,9 +14,10 @@ from toolpulse.cli._output import Output
 from toolpulse.cli._rulings import print_json, remark, tell
 from toolpulse.cli.inputs import document, shown, text
 from toolpulse.errors import ConfigurationError
+from toolpulse.provenance.comparison.codes import Code
+from toolpulse.provenance.comparison.result import Cause, Comparison
 from toolpulse.provenance.ledger import Ledger
 from toolpulse.provenance.prompt import LENGTH, prompt_diff, release_fingerprint, remarks, request_fingerprint
-from toolpulse.verdicts import Cause, Code, Ruling
 
 
 def key_of(args: argparse.Namespace) -> str | None:
@@ -54,10 +55,10 @@ def _diff(args: argparse.Namespace) -> int:
     sides = [release_fingerprint(spec, partial=True) for spec in (one, other)]
     changes = prompt_diff(one, other, values=args.values)
     if not changes:
-        return tell(Ruling(Code.OK, "same", message=f"both are {sides[0]}"), as_json=args.json)
+        return tell(Comparison(Code.OK, "same", message=f"both are {sides[0]}"), as_json=args.json)
     fields = tuple(sorted({str(change.path[0]) for change in changes}))
     causes = (Cause("changed", names=fields),)
-    ruling = Ruling(Code.DIFFERENT, "changed", causes, changes, message=f"{sides[0]} -> {sides[1]}")
+    ruling = Comparison(Code.DIFFERENT, "changed", causes, changes, message=f"{sides[0]} -> {sides[1]}")
     return tell(ruling, as_json=args.json)
 
 

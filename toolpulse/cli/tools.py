@@ -19,7 +19,7 @@ from toolpulse.cli._rulings import print_json, tell
 from toolpulse.cli.inputs import document, shown
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.judgement.rules import Risk
-from toolpulse.provenance.mcp import list_tools
+from toolpulse.provenance.schemas.mcp_server import list_tools
 from toolpulse.provenance.tools import PIN, ToolSet, check, load_pin, pin, tools_diff
 
 _SERVER: Final = "mcp:"

@@ -36,12 +36,6 @@ Fact: TypeAlias = Literal[
     "broken",
     "map",
     "truncation",
-    "value",
-    "required",
-    "narrowed",
-    "widened",
-    "text",
-    "order",
 ]
 
 WARM: Final = 10

@@ -3,11 +3,6 @@
 A tool's new response meets code written for the old one, so the question is forward compatibility: new writer, old
 reader. Rules are rows with stable ids; the first row that fits a change names it. A new rule is one row here, a case
 in the tests and a line in ``docs/rules.md``.
-
-A tool's schema for its *arguments* is read the other way round: callers written for the old one meet the new one, so
-the question is backward compatibility: new reader, old writer. The same rows have another column for that,
-``input_risk``, and ``SCHEMA_RULES`` are the rows that only a schema can show. There *field* reads as *argument*, *in
-some* as *optional*.
 """
 
 from __future__ import annotations
@@ -81,8 +76,6 @@ class Rule(msgspec.Struct, frozen=True):
     """The rule for the opposite change."""
     no_mirror: str | None = None
     """Why the opposite change has no rule."""
-    input_risk: Risk | None = None
-    """What it means to callers, of a tool's schema for its arguments; None where no schema can show it."""
 
 
 def _is(fact: str, *, partly: bool | None = None) -> Callable[[Change], bool]:
@@ -104,57 +97,57 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "container-null", Risk.HIGH, lambda c: c.fact == "null" and not c.partly and c.before in _CONTAINERS,
         "an object or array so far, null now, everywhere",
-        mirror="null-refined", input_risk=Risk.HIGH,
+        mirror="null-refined",
     ),
     Rule(
         "container-changed", Risk.HIGH, lambda c: c.fact in {"container", "encoding"},
         "object, array, map and scalar exchanged, or a container encoded another way",
-        mirror="container-changed", input_risk=Risk.HIGH,
+        mirror="container-changed",
     ),
     Rule(
         "field-removed", Risk.HIGH, _is("missing", partly=False),
         "always there when its parent was; absent now",
-        mirror="field-added", input_risk=Risk.HIGH,
+        mirror="field-added",
     ),
     Rule(
         "field-absent-in-some", Risk.INVESTIGATE, _is("missing", partly=True),
         "always in every element; missing in some now",
-        mirror="field-added-in-some", input_risk=Risk.INFO,
+        mirror="field-added-in-some",
     ),
     Rule(
         "field-added", Risk.INFO, _is("added", partly=False),
         "a field never seen here",
-        mirror="field-removed", input_risk=Risk.HIGH,
+        mirror="field-removed",
     ),
     Rule(
         "field-added-in-some", Risk.INVESTIGATE, _is("added", partly=True),
         "a field never seen here, in only some elements",
-        mirror="field-absent-in-some", input_risk=Risk.INFO,
+        mirror="field-absent-in-some",
     ),
     Rule(
         "number-widened", Risk.QUIET, _number("integer", "number"),
         "only integers so far, a number with a fraction now",
-        policy="numeric", mirror="number-narrowed", input_risk=Risk.INFO,
+        policy="numeric", mirror="number-narrowed",
     ),
     Rule(
         "number-narrowed", Risk.QUIET, _number("number", "integer"),
         "only numbers with a fraction so far, an integer now",
-        policy="numeric", mirror="number-widened", input_risk=Risk.HIGH,
+        policy="numeric", mirror="number-widened",
     ),
     Rule(
         "kind-changed", Risk.HIGH, _is("kind"),
         "a scalar kind never seen here, also when only some elements show it",
-        mirror="kind-changed", input_risk=Risk.HIGH,
+        mirror="kind-changed",
     ),
     Rule(
         "null-first-seen", Risk.INVESTIGATE, _is("null"),
         "null where a scalar was so far, or in some elements where anything was",
-        policy="null", mirror="null-refined", input_risk=Risk.INFO,
+        policy="null", mirror="null-refined",
     ),
     Rule(
         "null-refined", Risk.INFO, _is("refined"),
         "only null so far, something now",
-        mirror="null-first-seen", input_risk=Risk.HIGH,
+        mirror="null-first-seen",
     ),
     Rule(
         "elements-learned", Risk.INFO, _is("learned"),
@@ -208,40 +201,6 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
 )  # fmt: skip
 
-SCHEMA_RULES: Final[tuple[Rule, ...]] = (
-    Rule(
-        "schema-required", Risk.QUIET, _is("required"),
-        "declared optional so far, required now",
-        mirror="field-absent-in-some", input_risk=Risk.HIGH,
-    ),
-    Rule(
-        "schema-narrowed", Risk.QUIET, _is("narrowed"),
-        "less is allowed: a kind, an enum value, a range, fields that are not declared",
-        mirror="schema-widened", input_risk=Risk.HIGH,
-    ),
-    Rule(
-        "schema-widened", Risk.INVESTIGATE, _is("widened"),
-        "more is allowed",
-        mirror="schema-narrowed", input_risk=Risk.INFO,
-    ),
-    Rule(
-        "schema-changed", Risk.INVESTIGATE, _is("value"),
-        "another part differs, and it does not say which way",
-        mirror="schema-changed", input_risk=Risk.INVESTIGATE,
-    ),
-    Rule(
-        "description-changed", Risk.INVESTIGATE, _is("text"),
-        "the words that the model reads, or hints to the client; what is allowed stays",
-        mirror="description-changed", input_risk=Risk.INVESTIGATE,
-    ),
-    Rule(
-        "tools-reordered", Risk.INFO, _is("order"),
-        "the same tools in another order",
-        mirror="tools-reordered", input_risk=Risk.INFO,
-    ),
-)  # fmt: skip
-"""Rows that only a declared schema shows, and no response. ``risk`` is what one means of a tool's output schema."""
-
 RULE_IDS: Final = frozenset(rule.id for rule in RULES)
 
 RATES: Final = frozenset({"field-vanished", "value-vanished", "emptied", "response-empty", "error-rate"})
@@ -257,8 +216,3 @@ ALWAYS_STANDS: Final = frozenset({"response-empty", "error-rate"})
 def classify(change: Change) -> Rule:
     """The rule that names a change."""
     return next(rule for rule in RULES if rule.when(change))
-
-
-def classify_schema(change: Change) -> Rule:
-    """The rule that names a change of a declared schema: ``input_risk`` of arguments, ``risk`` of an output."""
-    return next(rule for rule in (*SCHEMA_RULES, *RULES) if rule.input_risk is not None and rule.when(change))

@@ -1,4 +1,7 @@
-"""The manifest of a run from a file that says where its parts lie, in JSON or TOML."""
+"""The manifest of a run, built from a configuration file in JSON or TOML that says where its parts are.
+
+Called by users' programs and by ``toolpulse manifest build``; reads the file and what it names.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from toolpulse._base import files
 from toolpulse._base.canonical import digest, plain
 from toolpulse.errors import InputError
 from toolpulse.provenance.manifest import LENGTH, Manifest, build_manifest
-from toolpulse.stores.files import load_document
+from toolpulse.provenance.record_files import load_document
 
 _PATHS: Final = ("tools", "prompts", "lockfile")
+"""Keys whose values are paths, from the configuration file's own folder."""
 _NEEDED: Final = frozenset({"model_requested", "model_params", "tool_timeout_s", *_PATHS})
 _ALLOWED: Final = frozenset({"model_returned", "python", "extra", "variables", "allow_empty"})
 _TEXTS: Final = ("model_requested", "model_returned", "python", *_PATHS)
@@ -42,17 +46,17 @@ def manifest_from(path: str | os.PathLike[str], environment: Mapping[str, str]) 
 
 def _loaded(path: Path) -> dict[str, Any]:
     if path.suffix != ".toml":
-        found = load_document(path)
+        config = load_document(path)
     else:
         try:
-            found = plain(tomllib.loads(files.read(path).decode("utf-8")))
+            config = plain(tomllib.loads(files.read(path).decode("utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{path}: not TOML: {getattr(error, 'reason', None) or error}") from None
         except InputError as error:
             raise error if str(path) in str(error) else files.named(path, error) from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: an object is needed, not {type(found).__name__}")
-    return found
+    if not isinstance(config, dict):
+        raise InputError(f"{path}: an object is needed, not {type(config).__name__}")
+    return config
 
 
 def _check(config: Mapping[str, Any]) -> None:
@@ -76,8 +80,8 @@ def _variables(wanted: list[Any], environment: Mapping[str, str]) -> dict[str, A
     """A digest for each variable, null where it is not set: values may be secrets."""
     if not all(isinstance(name, str) for name in wanted):
         raise InputError("variables: names are needed")
-    found = {name: _digest(environment.get(name)) for name in wanted}
-    return {"variables": found} if found else {}
+    digests = {name: _digest(environment.get(name)) for name in wanted}
+    return {"variables": digests} if digests else {}
 
 
 def _digest(value: str | None) -> str | None:

@@ -1,27 +1,30 @@
-"""Fingerprints of a call to a model, set when its span starts: of what it was given, never of what it returned."""
+"""Fingerprints of a call to a model, set when its span starts: of what it was given, never of what it returned.
+
+Pure. Called by users' programs.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, AnyStr, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from toolpulse._base.canonical import digest, digest_of, load_exact, plain
-from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.provenance import attributes as names
-from toolpulse.provenance._schemas import whole_numbers
+from toolpulse._base.canonical import digest, digest_of
+from toolpulse.errors import ConfigurationError
+from toolpulse.provenance.model_calls import attributes as names
+from toolpulse.provenance.model_calls.hashes import LENGTH, content_hashes, coverage, read_temperature, tuple_hash
+from toolpulse.provenance.model_calls.stamping import model_or_none, stamp_model
 from toolpulse.provenance.prompt import typed_parameters
-from toolpulse.provenance.tools import tools_fingerprint
+
+__all__ = [
+    "LENGTH", "SCHEMA", "SOURCES", "completion_event", "content_hashes", "coverage", "generation_fingerprint",
+    "read_temperature", "stamp_model", "tuple_hash",
+]  # fmt: skip
 
 SCHEMA: Final = 1
-LENGTH: Final = 16
-"""Hex digits of the hashes on a span."""
+"""The version of the attributes."""
 
 SOURCES: Final = ("request", "config", "absent")
 """Where the model's name comes from: it was sent, it was declared afterwards, it is not known."""
-
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 def generation_fingerprint(
@@ -53,118 +56,31 @@ def generation_fingerprint(
     Raises ConfigurationError for a temperature, a model or a source that cannot be meant, SpecError for such a
     parameter, CanonicalError where an input is no JSON.
     """
-    model = _model(model)
-    source = _source(model, model_source)
-    found: dict[str, str | float] = {names.SCHEMA: SCHEMA, names.MODEL_SOURCE: source}
-    found[names.MISSING_MODEL] = "false" if model else "true"
-    if model:
-        found[names.MODEL] = model
+    model = model_or_none(model)
     degrees = read_temperature(temperature)
+    attributes: dict[str, str | float] = {
+        names.SCHEMA: SCHEMA,
+        names.MODEL_SOURCE: _source(model, model_source),
+        names.MISSING_MODEL: "false" if model else "true",
+    }
+    if model:
+        attributes[names.MODEL] = model
     if degrees is not None:
-        found[names.TEMPERATURE] = degrees
-    found |= content_hashes(system, user, tools, key=key)
+        attributes[names.TEMPERATURE] = degrees
+    attributes |= content_hashes(system, user, tools, key=key)
     if params is not None:
-        found[names.PARAMS_HASH] = digest_of(_parameters(params), length=LENGTH, key=key)
+        attributes[names.PARAMS_HASH] = digest_of(_parameters(params), length=LENGTH, key=key)
     if key is not None:
-        found[names.KEY_ID] = digest(b"toolpulse", length=8, key=key)
-    found[names.TUPLE] = tuple_hash(found)
-    found |= {k: v for k, v in ((names.GENERATION_ID, generation_id), (names.MANIFEST_ID, manifest_id)) if v}
-    return found
-
-
-def content_hashes(
-    system: object, user: object, tools: Sequence[Any] | None, *, key: bytes | str | None = None
-) -> dict[str, str | float]:
-    """The hashes of what was said and of the tools, and how much of the tools was there to be hashed.
-
-    A hash is of complete content or not given: without the schemas there is none of the tools, nor of the prompt.
-    """
-    found: dict[str, str | float] = {names.COVERAGE: coverage(tools)}
-    found[names.TEXT_HASH] = digest_of({"system": system, "user": user}, length=LENGTH, key=key)
-    if tools is None or found[names.COVERAGE] != "full":
-        return found
-    definitions = whole_numbers(plain(list(tools)))
-    whole = {"system": system, "user": user, "tools": definitions}
-    found[names.PROMPT_HASH] = digest_of(whole, length=LENGTH, key=key)
-    found[names.TOOLS_HASH] = digest_of(definitions, length=LENGTH, key=key)
-    found |= _digests(definitions, key)
-    return found
-
-
-def coverage(tools: Sequence[Any] | None) -> str:
-    """How much of the tools is known: ``full``, ``names`` (a definition has no schema), ``none`` (no definitions).
-
-    A definition whose ``parameters`` are null has none; one without them was not written down whole. A tool of the
-    provider's own (any ``type`` but ``function`` and ``custom``) has no schema to write down.
-    """
-    if tools is None:
-        return "none"
-    return "full" if all(map(_is_whole, tools)) else "names"
-
-
-def _is_whole(definition: object) -> bool:
-    if not isinstance(definition, Mapping):
-        return False
-    inner = definition.get("function")
-    body = inner if isinstance(inner, Mapping) else definition
-    if any(word in body for word in ("parameters", "input_schema", "inputSchema")):
-        return True
-    return definition.get("type", "function") not in ("function", "custom")
-
-
-def _digests(definitions: list[Any], key: bytes | str | None) -> dict[str, str | float]:
-    """A digest for each tool, by which a change can be named; none where two share a name or one has none."""
-    try:
-        known = tools_fingerprint(definitions)
-    except InputError:
-        return {}
-    rows = [
-        [name, *(_short(known["tools"][name][part], key) for part in ("contract", "description"))]
-        for name in known["order"]
-    ]
-    return {names.DIGESTS: json.dumps(rows, ensure_ascii=False, separators=(",", ":"))}
-
-
-def _short(found: str, key: bytes | str | None) -> str:
-    return found[:LENGTH] if key is None else digest(found.encode(), length=LENGTH, key=key)
-
-
-def tuple_hash(found: Mapping[str, Any]) -> str:
-    """The digest of the five attributes that identify a call, with the temperature as text; absent ones stay out."""
-    five = {name: found[name] for name in names.TUPLE_OF if found.get(name) is not None}
-    if names.TEMPERATURE in five:
-        five[names.TEMPERATURE] = str(read_temperature(five[names.TEMPERATURE]))
-    return digest_of(five, length=LENGTH)
-
-
-def read_temperature(value: object) -> float | None:
-    """A temperature as a float, from a number or from text: ``0``, ``"0"`` and ``0.0`` are one.
-
-    Raises ConfigurationError where it is neither, or not finite.
-    """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ConfigurationError(f"temperature must be a number, not {type(value).__name__}")
-    try:
-        degrees = float(value)
-    except (ValueError, OverflowError):
-        raise ConfigurationError("temperature must be a number, or one as text") from None
-    if not math.isfinite(degrees):
-        raise ConfigurationError("temperature must be finite")
-    return degrees or 0.0
+        attributes[names.KEY_ID] = digest(b"toolpulse", length=8, key=key)
+    attributes[names.TUPLE] = tuple_hash(attributes)
+    ids = ((names.GENERATION_ID, generation_id), (names.MANIFEST_ID, manifest_id))
+    return attributes | {name: value for name, value in ids if value}
 
 
 def _parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     if "temperature" in params:
         raise ConfigurationError("params: temperature is an argument of its own")
     return typed_parameters(params)
-
-
-def _model(model: object) -> str | None:
-    if model is not None and not isinstance(model, str):
-        raise ConfigurationError(f"model must be text, not {type(model).__name__}")
-    return model if model and model.strip() else None
 
 
 def _source(model: str | None, source: str | None) -> str:
@@ -178,65 +94,17 @@ def _source(model: str | None, source: str | None) -> str:
 
 
 def completion_event(generation_id: str, completion: object, *, key: bytes | str | None = None) -> dict[str, str]:
-    """The span event that carries the hash of what a model answered: a child of the generation, never on it.
+    """The span event that carries the hash of what a model answered: a child of the generation's span, never on it.
 
     Text is hashed as UTF-8 text, anything else as a canonical document. Raises CanonicalError where it is no JSON.
     """
     if isinstance(completion, str):
-        found = digest(completion.encode("utf-8", "surrogatepass"), length=LENGTH, key=key)
+        answer_hash = digest(completion.encode("utf-8", "surrogatepass"), length=LENGTH, key=key)
     else:
-        found = digest_of(completion, length=LENGTH, key=key)
+        answer_hash = digest_of(completion, length=LENGTH, key=key)
     return {
         "kind": "event",
         "name": "completion",
         names.GENERATION_ID: generation_id,
-        names.COMPLETION_HASH: found,
+        names.COMPLETION_HASH: answer_hash,
     }
-
-
-def stamp_model(lines: Iterable[AnyStr], declared: str) -> Iterator[AnyStr]:
-    """The lines of a trace, with the declared model on each generation that names none.
-
-    Such a line says afterwards that its model comes from configuration, and its tuple is computed anew; every other
-    line is passed on as it is. No field of a response is read. Raises ConfigurationError at once where ``declared`` is
-    blank, and while iterating InputError, the line's number in front, where one is no JSON.
-    """
-    model = _model(declared)
-    if model is None:
-        raise ConfigurationError("model: none is declared")
-    return (_stamped(line, number, model) for number, line in enumerate(lines, 1))
-
-
-def _stamped(line: AnyStr, number: int, model: str) -> AnyStr:
-    text = line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass")
-    body = text.removeprefix(_BOM) if number == 1 else text
-    if not body.strip():
-        return line
-    try:
-        span = load_exact(body)
-    except InputError as error:
-        raise InputError(f"line {number}: {getattr(error, 'reason', error)}") from None
-    if not isinstance(span, dict) or span.get("kind") != "generation":
-        return line
-    if _names_model(span, number):
-        return line
-    span |= {names.MODEL: model, names.MISSING_MODEL: "false", names.MODEL_SOURCE: "config"}
-    if names.TUPLE in span or names.PROMPT_HASH in span:
-        span[names.TUPLE] = _retupled(span, number)
-    end = text[len(text.rstrip(b"\r\n")) :]
-    done = json.dumps(span, ensure_ascii=False, separators=(",", ":")).encode() + end
-    return done if isinstance(line, bytes) else done.decode()
-
-
-def _retupled(span: dict[str, Any], number: int) -> str:
-    try:
-        return tuple_hash(span)
-    except ConfigurationError as error:
-        raise InputError(f"line {number}: {names.TEMPERATURE}: {error}") from None
-
-
-def _names_model(span: Mapping[str, Any], number: int) -> bool:
-    try:
-        return _model(span.get(names.MODEL)) is not None
-    except ConfigurationError as error:
-        raise InputError(f"line {number}: {names.MODEL}: {error}") from None

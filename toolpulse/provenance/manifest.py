@@ -1,4 +1,8 @@
-"""The manifest of a run: what it was started with, on the first line of its trace."""
+"""The manifest of a run: what it was started with, on the first line of its trace.
+
+``build_manifest`` reads the files of a run; everything else is pure. Called by users' programs, by the readers of
+traces, by ``environment`` and by ``toolpulse manifest``.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +16,24 @@ import msgspec
 from toolpulse._base.canonical import digest_of, plain
 from toolpulse._base.files import check_schema, named
 from toolpulse.errors import InputError
-from toolpulse.provenance import _folders
+from toolpulse.provenance import folder_digests
 from toolpulse.provenance.prompt import typed_parameters
 
 SCHEMA: Final = 1
 SUPPORTED: Final = (SCHEMA,)
 WHAT: Final = "run manifest"
+"""What messages call it, and the ``kind`` of its file."""
 LENGTH: Final = 16
 """Hex digits of a ``manifest_id``."""
 
 ENVELOPE: Final = frozenset({"span_type", "schema", "kind", "manifest_id", "sampled"})
-"""What stands on the line of a manifest and is no part of it: the same run has the same id wherever it is written."""
+"""Fields on the line of a manifest that are no part of it: the same run has the same id wherever it is written."""
 
 RETURNED: Final = "model_returned"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was started with. Digests in place of texts; no prompt and no schema is kept."""
+    """What a run was started with. Prompts and schemas are here as digests, 64 hex digits each; no text is kept."""
 
     model_requested: str
     model_returned: str | None = None
@@ -36,6 +41,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     model_params: dict[str, Any]
     """Sampling parameters, each of its one type."""
     tool_timeout_s: int | float
+    """Seconds."""
     tool_schemas: str
     prompts: str
     lockfile: str
@@ -46,8 +52,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fields(self) -> dict[str, Any]:
         """The fields as JSON; ``extra`` only where there is something in it."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found if self.extra else {k: v for k, v in found.items() if k != "extra"}
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields if self.extra else {k: v for k, v in fields.items() if k != "extra"}
 
     @property
     def manifest_id(self) -> str:
@@ -64,42 +70,47 @@ _REQUIRED: Final = _KNOWN - {"extra"}
 
 
 def manifest_of(document: object) -> Manifest:
-    """Read a manifest, or the first line of a trace. Fields that nobody here knows count as ``extra``.
+    """Read a manifest, or the first line of a trace. Fields that a manifest does not have count as ``extra``.
 
     Raises InputError where it is none, a field is missing or of a wrong type, or it was edited after it was written
     (``manifest_id`` no longer fits); SchemaMissing and SchemaUnsupported before any of that is looked at.
     """
     check_schema(document, SUPPORTED, WHAT)
     assert isinstance(document, dict)
-    return _read({name: value for name, value in document.items() if name not in ENVELOPE}, document.get("manifest_id"))
+    fields = {name: value for name, value in document.items() if name not in ENVELOPE}
+    return _unedited(fields, document.get("manifest_id"))
 
 
-def _read(fields: dict[str, Any], claimed: object) -> Manifest:
+def _unedited(fields: dict[str, Any], claimed_id: object) -> Manifest:
+    """The manifest of fields, where the id that stands beside them fits."""
     missing = sorted(_REQUIRED - fields.keys())
     if missing:
         raise InputError(f"not a {WHAT}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
-    if claimed is not None and claimed not in (digest_of(fields, length=LENGTH), _made(fields).manifest_id):
+    # other programs digest the fields as they wrote them, before parameters have their types
+    accepted_ids = (digest_of(fields, length=LENGTH), _from_fields(fields).manifest_id)
+    if claimed_id is not None and claimed_id not in accepted_ids:
         raise InputError(f"this {WHAT} was edited: manifest_id does not fit its fields")
-    return _made(fields)
+    return _from_fields(fields)
 
 
-def _made(fields: Mapping[str, Any]) -> Manifest:
+def _from_fields(fields: Mapping[str, Any]) -> Manifest:
+    """Fields checked and typed; those that a manifest does not have go into ``extra``."""
     beside = {name: value for name, value in fields.items() if name not in _KNOWN}
-    given = fields.get("extra", {})
-    if not isinstance(given, Mapping):
-        raise InputError(f"{WHAT}: extra must be an object, not {type(given).__name__}")
-    doubled = sorted(beside.keys() & given.keys())
+    extra = fields.get("extra", {})
+    if not isinstance(extra, Mapping):
+        raise InputError(f"{WHAT}: extra must be an object, not {type(extra).__name__}")
+    doubled = sorted(beside.keys() & extra.keys())
     if doubled:
         raise InputError(f"{WHAT}: {', '.join(doubled)} stands beside extra and in it")
     known = {name: fields[name] for name in _REQUIRED}
     try:
-        made = msgspec.convert({**plain(known), "extra": plain({**given, **beside})}, Manifest, strict=True)
+        manifest = msgspec.convert({**plain(known), "extra": plain({**extra, **beside})}, Manifest, strict=True)
     except msgspec.ValidationError as error:
         raise InputError(f"not a {WHAT}: {error}") from None
-    if not made.model_requested.strip():
+    if not manifest.model_requested.strip():
         raise InputError(f"{WHAT}: model_requested is blank")
     return msgspec.structs.replace(
-        made, model_params=_parameters(made.model_params), tool_timeout_s=_seconds(made.tool_timeout_s)
+        manifest, model_params=_parameters(manifest.model_params), tool_timeout_s=_seconds(manifest.tool_timeout_s)
     )
 
 
@@ -111,7 +122,7 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _seconds(value: float) -> float:
-    """A time-out: 30 and 30.0 are one, and it is written as the whole number."""
+    """A time-out: 30 and 30.0 are the same, and are written as the whole number."""
     if not math.isfinite(value) or value < 0:
         raise InputError(f"{WHAT}: tool_timeout_s must be a number of seconds")
     return int(value) if value == int(value) else value
@@ -122,9 +133,9 @@ def build_manifest(
     model_requested: str,
     model_params: Mapping[str, Any],
     tool_timeout_s: float,
-    tools: _folders.Folder | Mapping[str, Any],
-    prompts: _folders.Folder,
-    lockfile: _folders.Folder,
+    tools: folder_digests.Folder | Mapping[str, Any],
+    prompts: folder_digests.Folder,
+    lockfile: folder_digests.Folder,
     model_returned: str | None = None,
     python: str | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -135,20 +146,21 @@ def build_manifest(
     ``tools``: a folder of JSON schemas, one a file, or a mapping of name to schema. ``prompts``: a folder, all files of
     which count but hidden ones; order and times of files do not, line ends do. ``lockfile``: the file that pins the
     dependencies. ``python``: its version, by default that of this interpreter. ``extra`` is kept as it is, so it must
-    hold no secret. A folder in which nothing is found is refused unless ``allow_empty``: two voids must not look equal.
+    hold no secret. A folder without a file is refused unless ``allow_empty`` is set, because two runs of which nothing
+    was recorded must not look equal.
 
-    Raises InputError where a file cannot be read or a schema is no JSON, SpecError for a parameter of a wrong type.
+    Raises InputError where a file cannot be read, a schema is no JSON or a parameter is of a wrong type.
     """
-    schemas = _folders.schemas(tools, allow_empty=allow_empty)
-    return _made(
+    schemas = folder_digests.schemas(tools, allow_empty=allow_empty)
+    return _from_fields(
         {
             "model_requested": model_requested,
             RETURNED: model_returned,
             "model_params": dict(model_params),
             "tool_timeout_s": tool_timeout_s,
             "tool_schemas": digest_of(schemas),
-            "prompts": digest_of(_folders.contents(prompts, allow_empty=allow_empty)),
-            "lockfile": _folders.content(lockfile),
+            "prompts": digest_of(folder_digests.contents(prompts, allow_empty=allow_empty)),
+            "lockfile": folder_digests.content(lockfile),
             "python": platform.python_version() if python is None else python,
             "extra": dict(extra or {}),
         }

@@ -1,7 +1,8 @@
 """Fingerprints of a prompt: of the release, which is what was written, and of the request, which is what was sent.
 
 A release is a spec: model, system text, template, examples, parameters, output schema. What changes with every request
-(question, evidence, history) is no part of it and is recorded beside it, see ``toolpulse.provenance.context``.
+(question, evidence, history) is no part of it and is recorded beside it, see ``toolpulse.provenance.context``. Pure.
+Called by users' programs, by the ledger and by ``toolpulse prompt``.
 """
 
 from __future__ import annotations
@@ -11,23 +12,25 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolpulse._base.canonical import digest, digest_of, plain
-from toolpulse.documents import compare
 from toolpulse.errors import InputError
-from toolpulse.judgement.diff import Change
-from toolpulse.provenance.attributes import FLOATS, INTEGERS
+from toolpulse.provenance.comparison.difference import Difference
+from toolpulse.provenance.comparison.documents import compare
+from toolpulse.provenance.model_calls.attributes import FLOATS, INTEGERS
 
 LENGTH: Final = 12
-"""Hex digits of a fingerprint that people read. Looked up is always by all 64."""
+"""Hex digits of a fingerprint that people read. Look-ups in a ledger compare all 64."""
 
 REQUIRED: Final = ("model", "system", "template")
+"""Fields without which a spec is refused, unless it is said to be partial."""
 RUNTIME: Final = ("evidence", "messages", "question", "user")
 """Fields that look like a request's own data."""
 
+# a number as JSON writes it (RFC 8259, section 6)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 class SpecError(InputError):
-    """A spec is not one; the message names the field and shows no value."""
+    """A spec lacks a field or has a parameter of a wrong type. The message names the field and shows no value."""
 
 
 def release_fingerprint(
@@ -44,14 +47,18 @@ def release_fingerprint(
     (see ``typed_parameters``), so that ``0`` and ``0.0`` are one temperature. Raises SpecError where ``model``,
     ``system`` or ``template`` is missing, unless ``partial`` says that it may be, and for a parameter of a wrong type;
     CanonicalError where the spec is no JSON; ConfigurationError for a bad ``length`` or an empty key.
+
+    >>> release_fingerprint({"model": "m-1", "system": "Be brief.", "template": "{question}", "temperature": 0})
+    '7442c14ab71f'
     """
     return digest_of(checked(spec, typed=typed, partial=partial), length=length, key=key)
 
 
 def request_fingerprint(text: str | bytes, *, length: int = LENGTH, key: bytes | str | None = None) -> str:
-    """The fingerprint of a rendered prompt: of its UTF-8 bytes, to the last line break. Raises as ``digest`` does.
+    """The fingerprint of a rendered prompt: ``length`` hex digits over its UTF-8 bytes, the last line break included.
 
-    Text with a lone surrogate has no UTF-8 and raises SpecError.
+    Raises SpecError for text with a lone surrogate, which has no UTF-8; ConfigurationError for a bad ``length`` or an
+    empty key.
     """
     if isinstance(text, str):
         try:
@@ -63,16 +70,20 @@ def request_fingerprint(text: str | bytes, *, length: int = LENGTH, key: bytes |
 
 def prompt_diff(
     one: Mapping[str, Any], other: Mapping[str, Any], *, values: bool = False, typed: bool = True
-) -> tuple[Change, ...]:
+) -> tuple[Difference, ...]:
     """What differs between two specs, by path; empty exactly if their fingerprints are equal.
 
-    ``values`` shows values, which are prompts; without it kinds are shown. Raises as ``release_fingerprint``.
+    With ``values`` the differences show values, which are prompts; without it they show kinds. Raises as
+    ``release_fingerprint``.
     """
     return compare(checked(one, typed=typed, partial=True), checked(other, typed=typed, partial=True), values=values)
 
 
 def checked(spec: Mapping[str, Any], *, typed: bool = True, partial: bool = False) -> dict[str, Any]:
-    """The spec as it is fingerprinted, a copy. Raises as ``release_fingerprint``."""
+    """A copy of the spec in the form that is digested: plain JSON, each sampling parameter of its one type.
+
+    Raises as ``release_fingerprint``.
+    """
     if not isinstance(spec, Mapping):
         raise SpecError(f"a spec is an object, not {type(spec).__name__}")
     missing = [name for name in REQUIRED if name not in spec]
@@ -88,6 +99,9 @@ def typed_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     Floats: temperature, top_p, frequency_penalty, presence_penalty. Integers: max_tokens, max_output_tokens, seed,
     top_k, n. Text that is a JSON number is read as one; null stays null. Raises SpecError naming the parameter for a
     boolean, for other text, and for an integer with a fraction.
+
+    >>> typed_parameters({"temperature": "0", "max_tokens": 300.0, "model": "m-1"})
+    {'temperature': 0.0, 'max_tokens': 300, 'model': 'm-1'}
     """
     return {name: _typed(name, value) for name, value in parameters.items()}
 
@@ -115,13 +129,16 @@ def _whole(value: float) -> int:
 
 
 def remarks(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """What to think about before relying on the fingerprint of a spec, a sentence each."""
-    found = [
+    """What to think about before relying on the fingerprint of a spec: a sentence for each doubt.
+
+    Doubts are fields that look like a request's own data, a model name that is an alias, and a schema that is a name.
+    """
+    sentences = [
         f"{name} looks like data of one request; record it beside the fingerprint" for name in RUNTIME if name in spec
     ]
     model = spec.get("model")
     if isinstance(model, str) and model.endswith("latest"):
-        found.append("model is an alias: it may stand for another model tomorrow under the same fingerprint")
+        sentences.append("model is an alias: it may stand for another model tomorrow under the same fingerprint")
     if isinstance(spec.get("schema"), str):
-        found.append("schema is a label: edits of what it names are invisible")
-    return tuple(found)
+        sentences.append("schema is a label: edits of what it names are invisible")
+    return tuple(sentences)

@@ -1,4 +1,7 @@
-"""Writing a trace: its run manifest on the first line, and every span with the id of that manifest."""
+"""Writing a trace: its run manifest on the first line, and every span with the id of that manifest.
+
+Called by users' programs; it writes one file, line by line. ``readers.formats.native`` reads what it writes.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,20 @@ from typing import IO, Any, Final, Self
 from toolpulse._base.canonical import plain
 from toolpulse._base.files import private
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.provenance import attributes as names
 from toolpulse.provenance.manifest import Manifest
+from toolpulse.provenance.model_calls import attributes as names
 
 MODES: Final = ("x", "w")
+"""As ``open`` has them: a new file, or one that is replaced."""
 
 
 class TraceWriter:
     """A trace on its way to a file, JSON lines; a context manager. Each line is written at once and whole.
 
-    By default an existing file is refused with FileExistsError: traces are evidence. ``mode="w"`` replaces it.
-    A new file is for this user alone.
-    ``sampled`` says on the first line that not every call is written, so that nobody compares by this trace.
-    Any thread may write.
+    By default an existing file is refused with FileExistsError, because traces are evidence; ``mode="w"`` replaces it.
+    ``sampled`` says on the first line that not every call is written, so that nobody compares by this trace. Any thread
+    may write. A new file is for this user alone. Raises ConfigurationError for another ``mode``, OSError where the file
+    cannot be opened.
     """
 
     def __init__(
@@ -40,17 +44,21 @@ class TraceWriter:
         self._put(head | ({"sampled": True} if sampled else {}))
 
     def write(self, span: Mapping[str, Any]) -> None:
-        """Write a span; what is passed in is not changed.
+        """Write a span as one line; what is passed in is not changed.
 
-        Raises InputError where it names another manifest: one trace, one run. CanonicalError where it is no JSON.
+        Raises InputError where it names the manifest of another run, because a trace is of one run; CanonicalError
+        where it is no JSON.
         """
-        found: dict[str, Any] = plain(dict(span))
-        if found.get(names.MANIFEST_ID, self.manifest_id) != self.manifest_id:
+        line: dict[str, Any] = plain(dict(span))
+        if line.get(names.MANIFEST_ID, self.manifest_id) != self.manifest_id:
             raise InputError(f"{names.MANIFEST_ID} is that of another run")
-        self._put({**found, names.MANIFEST_ID: self.manifest_id})
+        self._put({**line, names.MANIFEST_ID: self.manifest_id})
 
     def note_returned(self, model: str, generation_id: str | None = None) -> None:
-        """Write down which model answered a call: an event of its own, for a span is stamped before any answer."""
+        """Write down which model answered a call, as an event of its own: a span is stamped before there is an answer.
+
+        ``generation_id`` names the call. Raises ConfigurationError where ``model`` is no name.
+        """
         if not isinstance(model, str) or not model.strip():
             raise ConfigurationError("model must be the name of a model")
         event = {"kind": "event", "name": "model_returned", names.NATIVE_RETURNED_MODEL: model}
@@ -62,7 +70,7 @@ class TraceWriter:
             self._file.write(data)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def __enter__(self) -> Self:

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A folder with what a run is started with."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "search.json").write_text('{"name": "search", "parameters": {}}', "utf-8")
+    (tmp_path / "prompts" / "sub").mkdir(parents=True)
+    (tmp_path / "prompts" / "answer.md").write_text("Answer.\n", "utf-8")
+    (tmp_path / "prompts" / "sub" / "größe.md").write_text("Groß.\n", "utf-8")
+    (tmp_path / "lock").write_bytes(b"httpx==0.28.1\n")
+    return tmp_path

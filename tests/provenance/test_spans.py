@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from foreign_traces import ATTRIBUTES, HASHES, INSTRUCTIONS, LANGFUSE, MESSAGES, NATIVE, console, flattened, only, otlp
+from traces import GIVEN, SEARCH, write
+
+from toolpulse.provenance.gate import gate
+from toolpulse.provenance.generation import generation_fingerprint
+from toolpulse.provenance.readers import load_trace
+
+
+@pytest.mark.parametrize("wrapped", [console, otlp])
+def test_structures_are_read_as_text_and_as_structures(tmp_path, wrapped):
+    """The conventions allow both; a JavaScript writer prints the double 0.0 as 0."""
+    plain = {
+        **ATTRIBUTES,
+        "gen_ai.system_instructions": INSTRUCTIONS,
+        "gen_ai.input.messages": MESSAGES,
+        "gen_ai.tool.definitions": [SEARCH],
+    }
+    found = [only(tmp_path, wrapped(attributes)) for attributes in (ATTRIBUTES, plain)]
+    assert found[0] == found[1]
+    assert {name: found[0].fingerprint[name] for name in HASHES} == {name: NATIVE[name] for name in HASHES}
+    assert isinstance(found[0].fingerprint["gen_ai.request.temperature"], float)
+
+
+def test_messages_are_put_together_by_number(tmp_path):
+    """As text, 10 comes before 2."""
+    said = [f"message {number}" for number in range(12)]
+    attributes = {"openinference.span.kind": "LLM"}
+    for number, text in sorted(enumerate(said), key=lambda pair: str(pair[0])):
+        attributes[f"llm.input_messages.{number}.message.role"] = "user"
+        attributes[f"llm.input_messages.{number}.message.content"] = text
+    expected = generation_fingerprint(**(GIVEN | {"system": None, "user": said, "tools": None}))
+    found = only(tmp_path, console(attributes))
+    assert found.fingerprint["fingerprint.text_hash"] == expected["fingerprint.text_hash"]
+    del attributes["llm.input_messages.7.message.role"], attributes["llm.input_messages.7.message.content"]
+    cut = only(tmp_path, console(attributes))
+    assert cut.remarks == ("truncated",)
+    assert "fingerprint.text_hash" not in cut.fingerprint
+
+
+def test_dropped_attributes_are_cut_content(tmp_path):
+    """An SDK with a limit of attributes drops the last ones and counts them."""
+    assert only(tmp_path, otlp(ATTRIBUTES, droppedAttributesCount=2)).remarks == ("truncated",)
+    assert only(tmp_path, console(ATTRIBUTES, dropped_attributes=1)).remarks == ("truncated",)
+
+
+@pytest.mark.parametrize(
+    ("definitions", "coverage"),
+    [
+        (None, "none"),
+        ([], "full"),
+        ([{"type": "function", "name": "search_docs", "description": "Search docs"}], "names"),
+        ([{"type": "function", "name": "search_docs", "parameters": None}], "full"),
+    ],
+)
+def test_definitions_by_name_only_vouch_for_nothing(tmp_path, definitions, coverage):
+    """By default the conventions leave the schemas out; a hash of names stays equal while they change."""
+    one = only(tmp_path, console(ATTRIBUTES | {"gen_ai.tool.definitions": definitions}))
+    assert one.fingerprint["fingerprint.tools.coverage"] == coverage
+    assert ("tool.schema_hash" in one.fingerprint) == (coverage == "full")
+    comparison = gate(tmp_path / "t.json", tmp_path / "t.json")
+    assert (comparison.primary == "comparable") == (coverage == "full")
+    if coverage != "full":
+        assert [cause.reason for cause in comparison.causes] == ["tools_not_captured"]
+
+
+def test_a_stamped_span_in_an_export_is_taken_at_its_word(tmp_path):
+    """Set at the source, before samplers and limits, its fingerprint knows more than what was exported."""
+    found = only(tmp_path, otlp({"gen_ai.operation.name": "chat", **NATIVE}))
+    assert {name: found.fingerprint[name] for name in HASHES} == {name: NATIVE[name] for name in HASHES}
+    assert found.fingerprint["fingerprint.tools.coverage"] == "full"
+    bare = {name: value for name, value in NATIVE.items() if name != "fingerprint.tools.coverage"}
+    imported = only(tmp_path, otlp({"gen_ai.operation.name": "chat", **bare}))
+    assert imported.fingerprint["fingerprint.tools.coverage"] == "none", "an import counts by what it carries"
+    assert only(tmp_path, {"kind": "generation", **bare}).fingerprint["fingerprint.tools.coverage"] == "full"
+
+
+def test_older_spellings_are_read(tmp_path):
+    """Instrumentations stay on old conventions for years."""
+    old = {
+        "gen_ai.system": "openai",
+        "gen_ai.request.model": "m",
+        "gen_ai.openai.request.seed": 7,
+        "gen_ai.tool.definitions": [],
+    }
+    events = [
+        {"name": "gen_ai.system.message", "attributes": {"content": GIVEN["system"]}},
+        {"name": "gen_ai.user.message", "attributes": {"content": GIVEN["user"]}},
+    ]
+    by_event = only(tmp_path, console(old, events=events))
+    assert by_event.fingerprint["fingerprint.text_hash"] == NATIVE["fingerprint.text_hash"]
+    assert by_event.params == {"seed": 7}
+    whole = only(tmp_path, console(old | {"gen_ai.prompt": "retry policy?"}))
+    assert "prompt.hash" in whole.fingerprint
+
+
+@pytest.mark.parametrize("operation", ["embeddings", "invoke_agent", "create_agent"])
+def test_spans_that_ask_for_no_text_are_no_generations(tmp_path, operation):
+    """An agent's span names a model too, and would be counted twice."""
+    file = write(tmp_path / "t.json", console(ATTRIBUTES | {"gen_ai.operation.name": operation}))
+    assert load_trace(file).generations == ()
+
+
+def test_an_operation_that_nobody_knows_is_not_lost(tmp_path):
+    """What is left out of a comparison is waved through."""
+    assert only(tmp_path, console(ATTRIBUTES | {"gen_ai.operation.name": "responses"}))
+
+
+def test_a_returned_model_that_was_invented_is_not_believed(tmp_path):
+    """Logfire writes the requested model there where the provider said nothing."""
+    attributes = ATTRIBUTES | {"logfire.span_type": "span", "gen_ai.response.model": "model-x-2025-01"}
+    assert only(tmp_path, [console(attributes)]).returned_model is None
+    told = only(tmp_path, [console(attributes | {"gen_ai.response.model": "model-x-2025-01-0315"})])
+    assert told.returned_model == "model-x-2025-01-0315"
+
+
+@pytest.mark.parametrize("form", ["openinference", "langfuse"])
+def test_a_model_that_may_be_the_returned_one_is_unverified(tmp_path, form):
+    """One field for two facts vouches for neither for sure."""
+    if form == "openinference":
+        document = console({k: v for k, v in flattened().items() if k != "llm.invocation_parameters"})
+    else:
+        document = {"observations": [LANGFUSE["observations"][0] | {"metadata": {}}]}
+    (remark,) = only(tmp_path, document).unverified
+    assert "may be the model that answered" in remark
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        otlp(ATTRIBUTES, traceState="ot=th:8"),
+        otlp(ATTRIBUTES, traceState="a=b,ot=p:3;r:1"),
+        console(ATTRIBUTES, context={"span_id": "0x1", "trace_state": "['ot=th:c']"}),
+        console(ATTRIBUTES | {"sampling.probability": 0.25}),
+        console(ATTRIBUTES, resource={"attributes": {"SampleRate": 20}}),
+    ],
+)
+def test_signs_of_sampling_are_seen(tmp_path, document):
+    """A sampled trace is no record of a run."""
+    file = write(tmp_path / "t.json", document)
+    assert load_trace(file).sampled
+    assert gate(file, file).primary == "sampled"
+
+
+def test_the_flag_that_stands_on_every_exported_span_is_no_sign(tmp_path):
+    """W3C's sampled flag says that this span was recorded."""
+    assert not load_trace(write(tmp_path / "t.json", otlp(ATTRIBUTES, flags=257, traceState="ot=th:0"))).sampled
+
+
+def test_spans_are_in_the_order_in_which_they_started(tmp_path):
+    """Exporters write a span when it ends, children before parents."""
+    spans = [
+        console(ATTRIBUTES | {"gen_ai.request.model": model}, start_time=f"2026-01-01T00:00:0{second}Z")
+        for model, second in (("second", 2), ("third", 3), ("first", 1))
+    ]
+    file = tmp_path / "t.txt"
+    file.write_text("\n".join(json.dumps(span, indent=4) for span in spans), "utf-8")
+    models = [one.fingerprint["gen_ai.request.model"] for one in load_trace(file).generations]
+    assert models == ["first", "second", "third"]
