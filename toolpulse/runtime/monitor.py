@@ -267,11 +267,15 @@ class Monitor:
         broken: tuple[str, ...] = ()
         try:
             walker = channel.live.walker
-            payload = unwrap(response, channel.unwrap or settings.unwrap, text=walker.limits.text)
-            seen = walker.reduce(payload)
-            if channel.asserts and seen.outcome != "error" and not any(cut.limit == "text" for cut in seen.truncations):
-                value = payload.value
-                broken = tuple(name for consumer in channel.live.consumers for name in consumer.broken(value))
+            mode = channel.unwrap or settings.unwrap
+            if channel.asserts:
+                payload = unwrap(response, mode, text=walker.limits.text)
+                seen = walker.reduce(payload)
+                if seen.outcome != "error" and not any(cut.limit == "text" for cut in seen.truncations):
+                    value = payload.value
+                    broken = tuple(name for consumer in channel.live.consumers for name in consumer.broken(value))
+            else:
+                seen = walker.observe(response, mode)
         except Exception as error:  # noqa: BLE001 - the tool must not notice
             channel.record_unseen()
             self._guard.failed("observing a response", error)

@@ -77,7 +77,8 @@ class Budget:
             raise TooManyCuts
 
     def _meet(self, shape: Shape) -> None:
-        """Take off what a shape costs, where this response did not show it before."""
-        if shape not in self._met:
-            self._met.add(shape)
-            self._take(shape.work)
+        """Take off what a shape costs that this response did not show before."""
+        self._met.add(shape)
+        self.work -= shape.work
+        if self.work <= 0:
+            self._take(0)

@@ -22,14 +22,26 @@ if TYPE_CHECKING:
 Row: TypeAlias = tuple[tuple[str, ...], tuple[Any, ...], str | None]
 """A record's keys, the types of its values or their ids, and what is told of objects where it stands."""
 
+_NO_KINDS: Final[frozenset[type]] = frozenset()
 _Cut: TypeAlias = tuple[str, int, int]
 """Which limit, how much was seen, how much there is."""
+
+
+class Last:
+    """A row met before, by the very keys and types that it had: most often the next one has the same."""
+
+    __slots__ = ("misses", "row")
+
+    def __init__(self) -> None:
+        self.row: tuple[tuple[str, ...], tuple[Any, ...], Plan] | None = None
+        """Keys, types and plan; one object, since threads share it."""
+        self.misses = 0
 
 
 class Plan:
     """What is known of a record by its keys and the types of its values."""
 
-    __slots__ = ("children", "cut", "inner", "kinds", "names", "shape", "shapes", "size")
+    __slots__ = ("children", "cut", "has_content", "inner", "kinds", "last", "names", "shape", "shapes", "size")
 
     def __init__(
         self, names: tuple[str, ...], children: list[Shape | None], keys: Mapping[str, Any], cut: tuple[_Cut, ...]
@@ -40,6 +52,10 @@ class Plan:
         self.children = children
         fields = zip(names, children, strict=True)
         self.inner = tuple([(name, keys[name]) for name, child in fields if child is None])
+        self.has_content = "content" in names
+        """Whether it may be an envelope."""
+        self.last: list[Last] = [Last() for _ in self.inner]
+        """The row met last in each of the inner fields: most often the next one is like it."""
         self.cut = cut
         self.kinds: tuple[type, ...] = ()
         """The types that the rows it is kept by name; while they are here no other type has one of their ids."""
@@ -63,6 +79,7 @@ class Plan:
 _MOST_KEYS = 4096 * 64
 """Keys of records that are remembered; a plan itself takes about as much memory as some."""
 _KEYS_A_PLAN = 61
+_MOST_MISSES = 4
 _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
 _FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -98,6 +115,30 @@ class Plans:
         self._kept = 0
         self.known.clear()
         self.flat.clear()
+
+    def like(self, value: dict[Any, Any], last: Last) -> Plan | None:
+        """The plan of a record met before; None where there is none. Told by identity where it is like the last one."""
+        if last.row is not None:
+            keys, kinds, plan = last.row
+            if len(value) == len(keys):
+                try:
+                    for (key, child), known, kind in zip(value.items(), keys, kinds, strict=False):
+                        if key is not known or type(child) is not kind:
+                            break
+                    else:
+                        last.misses = 0
+                        return plan
+                except RuntimeError:  # somebody else writes to it meanwhile
+                    pass
+        return self._looked_up(value, last)
+
+    def _looked_up(self, value: dict[Any, Any], last: Last) -> Plan | None:
+        row = row_of(value) if len(value) <= self.limits.fields else None
+        plan = self.known.get(row) if row is not None else None
+        if plan is not None and row is not None and last.misses < _MOST_MISSES:
+            last.row = (row[0], row[1], plan)
+            last.misses += 1
+        return plan
 
     def plan(self, row: Row, value: dict[str, Any], *, plain: bool) -> Plan | None:
         """The plan of a record of this row, kept for the next one where its keys are ``plain``.
@@ -212,6 +253,12 @@ def row_of(value: dict[Any, Any], told: str | None = None) -> Row | None:
 
 def kinds_of(members: list[Any]) -> frozenset[type] | None:
     """The types of the members of an array; None where one of them must not be hashed, as ``row_of`` says."""
+    first = type(members[0]) if members else None
+    for member in members:
+        if type(member) is not first:
+            break
+    else:
+        return _NO_KINDS if first is None else frozenset((first,)) if type(first) is type else None
     kinds = list(map(type, members))
     for kind in kinds:
         if type(kind) is not type:

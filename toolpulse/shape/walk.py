@@ -14,7 +14,7 @@ from toolpulse.shape.budget import Budget
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import RECORD
 from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, fewest, writing_work
-from toolpulse.shape.plans import are_names, by_name, key_work, kinds_of, row_of
+from toolpulse.shape.plans import Last, are_names, by_name, key_work, kinds_of, row_of
 from toolpulse.shape.text import UnreadText
 
 if TYPE_CHECKING:
@@ -153,47 +153,56 @@ class Walk(Budget):
         self._open.append(id(owner))
         self._depth += 1
         self._path.append("")
-        at_ease = self._reading is None and self._depth < self._limits.depth
-        found = []
-        for name, key in plan.inner:
-            child = value[key]
-            shape = self._leaf(child) if at_ease and self.left > 0 else None
-            if shape is None:
-                self._path[-1] = name
-                shape = self.visit(child)
-            found.append(shape)
-            if shape not in self._met:
-                self._meet(shape)
+        found = self._inner(value, plan)
         self._path.pop()
         self._depth -= 1
         self._open.pop()
         shape = plan.of(tuple(found))
-        self._meet(shape)
+        if shape not in self._met:
+            self._meet(shape)
         return shape
 
-    def _leaf(self, child: Any) -> Shape | None:
-        """The shape of a known row of scalars or array of scalars, by one look-up; None where it must be walked."""
-        kind = type(child)
-        if kind is dict:
-            row = row_of(child)
-            plan = self._plans.known.get(row) if row is not None else None
-            if plan is None or plan.shape is None:
-                return None
-            self.left -= plan.size
-            return plan.shape
-        if kind is list and len(child) <= self._limits.elements:
-            kinds = kinds_of(child)
-            flat = self._plans.flat.get(kinds) if kinds is not None else None
-            if flat is not None:
-                self.left -= len(child)
-            return flat
-        return None
+    def _inner(self, value: dict[str, Any], plan: Plan) -> list[Shape]:
+        """The shapes of the fields of a record that are no scalars."""
+        at_ease = self._reading is None and self._depth < self._limits.depth
+        path, met, found = self._path, self._met, []
+        for index, (name, key) in enumerate(plan.inner):
+            child = value[key]
+            shape = None
+            if at_ease and self.left > 0:
+                kind = type(child)
+                if kind is dict:
+                    known = self._plans.like(child, plan.last[index])
+                    if known is not None and known.shape is not None:
+                        self.left -= known.size
+                        shape = known.shape
+                    elif known is not None:
+                        path[-1] = name
+                        shape = self._record(child, known, child)
+                elif kind is list and len(child) <= self._limits.elements:
+                    shape = self._flat(child)
+            if shape is None:
+                path[-1] = name
+                shape = self.visit(child)
+            found.append(shape)
+            if shape not in met:
+                self._meet(shape)
+        return found
+
+    def _flat(self, child: list[Any]) -> Shape | None:
+        """The shape of a known array of scalars; None where it must be walked."""
+        kinds = kinds_of(child)
+        flat = self._plans.flat.get(kinds) if kinds is not None else None
+        if flat is not None:
+            self.left -= len(child)
+        return flat
 
     def _map(self, value: dict[Any, Any]) -> Shape:
         if self._closed(value):
             return UNKNOWN
         looked_at = list(islice(dict.values(value), self._limits.elements))
-        return Map(self._members(value, looked_at, dict.__len__(value), VALUES))
+        kinds = kinds_of(looked_at)
+        return Map(self._members(value, looked_at, dict.__len__(value), VALUES, kinds))
 
     def _array(self, owner: Any, items: Iterable[Any], total: int) -> Shape:
         if self._closed(owner):
@@ -204,15 +213,17 @@ class Walk(Budget):
         if flat is not None and len(looked_at) == total:
             self.left -= total
             return flat
-        shape = self._plans.array(self._members(owner, looked_at, total, ITEMS))
+        shape = self._plans.array(self._members(owner, looked_at, total, ITEMS, kinds))
         if kinds is not None:
             self._plans.keep_flat(kinds, shape)
         return shape
 
-    def _members(self, owner: Any, looked_at: list[Any], total: int, step: Segment) -> set[Shape]:
+    def _members(
+        self, owner: Any, looked_at: list[Any], total: int, step: Segment, kinds: frozenset[type] | None
+    ) -> set[Shape]:
         """The distinct shapes of the first elements (values) of a container."""
         self._path.append(step)
-        found = self._scalars(looked_at)
+        found = None if kinds is None else self._scalars(looked_at, kinds)
         if found is None:
             self._take(_TO_ENTER)
             self._open.append(id(owner))
@@ -237,10 +248,9 @@ class Walk(Budget):
         self._cut("shapes", self._limits.shapes, known)
         return set(fewest(found, self._limits.shapes))
 
-    def _scalars(self, members: list[Any]) -> set[Shape] | None:
+    def _scalars(self, members: list[Any], kinds: frozenset[type]) -> set[Shape] | None:
         """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
-        kinds = kinds_of(members)
-        found = {None} if kinds is None else set(map(SCALARS.get, kinds))
+        found = set(map(SCALARS.get, kinds))
         if None in found:
             return None
         self.left -= len(members)
@@ -248,26 +258,26 @@ class Walk(Budget):
 
     def _each(self, members: list[Any]) -> set[Shape]:
         found: set[Shape] = set()
-        blocked = self._reading is not None or self._depth >= self._limits.depth
-        plans = None if blocked else self._plans.known
+        at_ease = self._reading is None and self._depth < self._limits.depth
+        last, met, before = Last(), self._met, None
         for index, member in enumerate(members):
-            if self.left <= 0:
+            left = self.left - 1
+            if left < 0:
                 self._cut(self._spent, index, len(members))
                 found.add(UNKNOWN)
                 break
-            self.left -= 1
-            plan = None
-            if plans is not None and type(member) is dict:
-                row = row_of(member)
-                plan = plans.get(row) if row is not None else None
+            self.left = left
+            plan = self._plans.like(member, last) if at_ease and type(member) is dict else None
             if plan is None:
                 shape = self.visit(member)
-            elif plan.shape is None or self.left <= 0:
+            elif plan.shape is None or left == 0:
                 shape = self._record(member, plan, member)
             else:
-                self.left -= plan.size
+                self.left = left - plan.size
                 shape = plan.shape
-            if shape not in found:
+            if shape is not before:
                 found.add(shape)
-                self._meet(shape)
+                before = shape
+                if shape not in met:
+                    self._meet(shape)
         return found
