@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import re
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from toolpulse import Baseline, Limits, Monitor, Risk, shape_of
 from toolpulse.shape import Walker
 from toolpulse.shape.budget import LEAST_WORK
 from toolpulse.shape.map_keys import data_keys
+from toolpulse.shape.stream import StreamRecord
 from toolpulse.shape.text import MOST
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -33,11 +36,13 @@ def calls(function):
         nonlocal count
         count += event in {"call", "c_call"}
 
+    gc.disable()  # a collection calls what others registered with it
     sys.setprofile(profile)
     try:
         function()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
@@ -131,6 +136,41 @@ def test_baselines_written_before_there_was_a_limit_of_text_load(tmp_path):
     loaded.save(path)
     assert json.loads(path.read_text("utf-8"))["limits"]["text"] == MOST
     assert Baseline.load(path).limits == Limits(elements=7)
+
+
+def test_a_stream_ends_within_the_budget_of_one_response():
+    """The end of a stream sorts what its items showed; items that each stay within the budget must not add up there."""
+    stream = StreamRecord(Walker(), "none")
+    for item in range(100):
+        stream.add({f"a{item}x{n}b": [{f"c{item}x{m}{'d' * 200}": 1} for m in range(20)] for n in range(30)})
+    assert calls(lambda: stream.observation(complete=True)) < CALLS // 10
+    seen = stream.observation(complete=True)
+    assert "work" in {cut.limit for cut in seen.truncations}
+
+
+def test_many_cuts_in_a_stream_are_one():
+    """Each item may be cut in hundreds of places; all of them together are not kept."""
+    stream = StreamRecord(Walker(Limits(depth=2)), "none")
+    for item in range(100):
+        stream.add({f"a{item}x{n}b": {"c": [[]]} for n in range(30)})
+    seen = stream.observation(complete=True)
+    assert [(cut.path, cut.limit) for cut in seen.truncations] == [("$", "work")]
+
+
+def test_extra_fields_are_not_copied():
+    """A model takes whatever fields a response has; reading it must not take time by their number."""
+    pydantic = pytest.importorskip("pydantic")
+    open_model = pydantic.create_model("Open", __config__=pydantic.ConfigDict(extra="allow"), id=(int, 1))
+    large = open_model(**{f"{n}w": n for n in range(200_000)})
+    walker = Walker()
+    tracemalloc.start()
+    try:
+        seen = walker.observe(large)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+    assert [cut.limit for cut in seen.truncations] == ["elements"]
 
 
 def test_more_text_is_decoded_where_a_user_says_so():

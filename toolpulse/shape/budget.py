@@ -17,7 +17,8 @@ LEAST_WORK: Final = 20_000
 """Units of about a microsecond, or less, that a walk may take beside its nodes; more where more nodes are allowed."""
 
 _TO_CUT: Final = 6
-_MOST_CUTS: Final = 500
+MOST_CUTS: Final = 500
+"""Places where one response may be cut; where there are more, all of it is."""
 
 # Readers may give readable objects again, without a level of their own; so many a level at most.
 _MOST_HOPS: Final = 4
@@ -73,7 +74,7 @@ class Budget:
     def _cut(self, limit: str, seen: int, total: int) -> None:
         self._take(_TO_CUT)
         self._cuts.add((tuple(self._path), (limit, seen, total)))
-        if len(self._cuts) > _MOST_CUTS:
+        if len(self._cuts) > MOST_CUTS:
             raise TooManyCuts
 
     def _meet(self, shape: Shape) -> None:

@@ -36,10 +36,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     What they do not count (shapes that differ, long names, containers to enter) is counted beside them as work, of
     which a response has as much as nodes, and 20,000 at least; see ``docs/fingerprint.md``."""
     text: int = MOST
-    """Characters of JSON text that are decoded in a whole response, after the first 65,536, which are not counted.
-
-    A bracket counts as 32 of them, a comma or a colon as 8, since each may begin a value that has to be made, and some
-    numbers as more than their length. Text beyond it is not looked at."""
+    """Characters of JSON text that are decoded in a whole response; text beyond it is not looked at."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

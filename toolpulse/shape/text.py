@@ -12,11 +12,11 @@ import msgspec
 
 from toolpulse._base.canonical import JSONError, load_slowly
 
-MOST: Final = 262_144
-"""Characters of JSON text that are decoded in a response: 8 ms for the densest ones known (empty lists), 1 ms for
+MOST: Final = 196_608
+"""Characters of JSON text that are decoded in a response: 6 ms for the densest ones known (empty lists), 1 ms for
 records. By length alone, because asking how dense a text is takes as long as decoding it."""
 
-_PLAIN: Final = 4_096
+_PLAIN: Final = 2_048
 """Characters of a response's first texts that are decoded by msgspec alone. That takes 20 microseconds for a number
 like 1e300, where Python takes one; but handing all numbers with a point to Python costs more for ordinary ones."""
 
