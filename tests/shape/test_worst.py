@@ -114,7 +114,7 @@ def test_texts_of_a_response_share_one_budget(monkeypatch):
 
         return counted
 
-    for name, times in (("_decode", 1), ("_decode_floats_apart", 1), ("load_slowly", 3)):
+    for name, times in (("_decode", 1), ("_decode_floats_apart", 1), ("load_tolerant", 3)):
         monkeypatch.setattr(toolpulse.shape.text, name, counting(getattr(toolpulse.shape.text, name), times))
     lists = "[" + "[]," * 5_000
     for last in ("1]", "NaN]", "!]"):

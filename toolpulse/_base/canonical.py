@@ -114,12 +114,7 @@ def load_tolerant(data: bytes | str) -> Any:
     try:
         return _decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return load_slowly(data)
-
-
-def load_slowly(data: bytes | str) -> Any:
-    """What ``load_tolerant`` does with text that the quick parser refused. Raises JSONError where it is no JSON."""
-    return _load_slowly(data, constants=float)
+        return _load_slowly(data, constants=float)
 
 
 _BLANK = " \t\r\n"

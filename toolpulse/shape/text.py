@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from toolpulse._base.canonical import JSONError, load_slowly
+from toolpulse._base.canonical import JSONError, load_tolerant
 
 MOST: Final = 196_608
 """Characters of JSON text that are decoded in a response: 6 ms for the densest ones known (empty lists), 1 ms for
@@ -75,7 +75,7 @@ class TextBudget:
             return self._unread(text)
         self.left -= size * _SLOWER
         try:
-            return load_slowly(text)
+            return load_tolerant(text)
         except JSONError:
             return text
 
