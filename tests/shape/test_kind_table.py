@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import fractions
 import json
 from pathlib import Path
 
@@ -37,12 +36,12 @@ def _file_with_kind(tmp_path: Path, kind: str) -> Path:
 
 def test_an_unknown_kind_in_a_file_is_named(tmp_path):
     """A file of a later version must say so, or its reader looks for a damaged disk."""
-    path = _file_with_kind(tmp_path, "fraction")
+    path = _file_with_kind(tmp_path, "quaternion")
     row = json.loads(path.read_text("utf-8"))["rows"][0]["fingerprint"][:12]
     with pytest.raises(InputError) as caught:
         Baseline.load(path)
     assert str(caught.value) == (
-        f"{path}: not a baseline: unknown kind 'fraction' in row {row} (written by a newer ToolPulse?)"
+        f"{path}: not a baseline: unknown kind 'quaternion' in row {row} (written by a newer ToolPulse?)"
     )
 
 
@@ -56,6 +55,6 @@ def test_a_long_unknown_kind_is_one_short_line(tmp_path):
 
 def test_a_type_without_a_row_keeps_the_name_of_its_class():
     """What is not in the table is still told apart, and still read back."""
-    baseline = Baseline.learn([{"share": fractions.Fraction(1, 3)}] * 3)
-    assert baseline.rows[0].shape.text == '{"share":"other:fractions.Fraction"}'
+    baseline = Baseline.learn([{"share": object()}] * 3)
+    assert baseline.rows[0].shape.text == '{"share":"other:builtins.object"}'
     assert Baseline.from_json(baseline.to_json()).to_json() == baseline.to_json()
