@@ -6,8 +6,8 @@ from strategies import json_with_maps, records, tool_responses
 
 from toolpulse import shape_of
 from toolpulse._base.paths import ITEMS, VALUES
-from toolpulse.evidence.maps import map_paths
 from toolpulse.evidence.profile import Profile, Sightings, fold
+from toolpulse.evidence.shape_paths import map_paths
 
 CUTS = st.sampled_from([frozenset(), frozenset({()}), frozenset({("a",)}), frozenset({("a", ITEMS), ("b", VALUES)})])
 ROWS = st.lists(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from toolpulse import Baseline, Consumer, Limits, Monitor, Risk
 from toolpulse._base.paths import ROOT
-from toolpulse.judgement.diff import Change
-from toolpulse.judgement.rules import ALWAYS_STANDS, RATES, RULE_IDS, RULES, TEACHES, classify, worst
+from toolpulse.judgement.changes import Change
+from toolpulse.judgement.rules import ALWAYS_STANDS, LEARNED_ANYWAY, RATES, RULE_IDS, RULES, classify, worst
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^### (\S+)\n+(.*?)```\n(.*?)\n----\n(.*?)\n====(.*?)\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
@@ -30,16 +30,16 @@ FACTS = {
     "container-null": [change("null", "object", "null"), change("null", "array", "null")],
     "container-changed": [change("container", "array", "object"), change("encoding", "native", "json-text", ROOT)],
     "field-removed": [change("missing", "string", "missing")],
-    "field-absent-in-some": [change("missing", "string", "missing", partly=True)],
+    "field-absent-in-some": [change("missing", "string", "missing", in_some=True)],
     "field-added": [change("added", "missing", "string")],
-    "field-added-in-some": [change("added", "missing", "string", partly=True)],
-    "number-widened": [change("kind", "integer", "number"), change("kind", "integer", "number", partly=True)],
+    "field-added-in-some": [change("added", "missing", "string", in_some=True)],
+    "number-widened": [change("kind", "integer", "number"), change("kind", "integer", "number", in_some=True)],
     "number-narrowed": [change("kind", "number", "integer")],
-    "kind-changed": [change("kind", "integer", "string"), change("kind", "string", "number", partly=True)],
-    "null-first-seen": [change("null", "string", "null"), change("null", "object", "null", partly=True)],
+    "kind-changed": [change("kind", "integer", "string"), change("kind", "string", "number", in_some=True)],
+    "null-first-seen": [change("null", "string", "null"), change("null", "object", "null", in_some=True)],
     "null-refined": [change("refined", "null", "object")],
     "elements-learned": [change("learned", "missing", "object")],
-    "element-shape-new": [change("element", "string", "new element shape", partly=True)],
+    "element-shape-new": [change("element", "string", "new element shape", in_some=True)],
     "element-kind-changed": [change("element", "string", "object")],
     "emptied": [change("empty", "non-empty", "empty")],
     "field-vanished": [change("vanished", "string", "missing")],
@@ -153,7 +153,7 @@ def test_a_policy_names_a_setting_of_the_consumer():
 
 def test_the_sets_of_rules_name_rules():
     """A misspelt id in one of them would never match."""
-    assert RATES < TEACHES < RULE_IDS
+    assert RATES < LEARNED_ANYWAY < RULE_IDS
     assert ALWAYS_STANDS < RULE_IDS
 
 

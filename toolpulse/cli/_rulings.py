@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolpulse.cli._exit import complain
 from toolpulse.cli._output import Output
 from toolpulse.cli._text import safe, safe_json
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 
 if TYPE_CHECKING:
     from rich.text import Text

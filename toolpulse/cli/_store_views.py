@@ -9,7 +9,7 @@ from rich.text import Text
 
 from toolpulse.cli._render import clock, columns, risk_text
 from toolpulse.cli._text import plural, safe, with_key
-from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.changes import WARM_UP
 
 if TYPE_CHECKING:
     from toolpulse.cli.doctor import Checkup
@@ -41,7 +41,7 @@ def _tool(row: ToolStatus, name: str) -> list[Text]:
         incidents = Text.assemble(f"{row.incidents}, worst ", risk_text(row.risk))
     return [
         Text(safe(with_key(name, row.key)), "bold"),
-        Text(f"learning, {row.observations} of {WARM}" if learning else row.state, "yellow" if learning else ""),
+        Text(f"learning, {row.observations} of {WARM_UP}" if learning else row.state, "yellow" if learning else ""),
         *(Text(f"{figure:,}") for figure in (row.calls, row.errors, row.last_24h)),
         Text(f"{row.taught:,}" + (f" and {row.held:,} held" if row.held else "")),
         Text(clock(row.first)),

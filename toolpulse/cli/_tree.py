@@ -9,8 +9,8 @@ import msgspec
 
 from toolpulse._base.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path, glob
 from toolpulse.cli._text import percent
-from toolpulse.evidence.maps import map_paths
 from toolpulse.evidence.profile import PathStats
+from toolpulse.evidence.shape_paths import map_paths
 from toolpulse.shape import DEFAULT_LIMITS
 from toolpulse.state.baseline import Baseline
 
@@ -54,7 +54,7 @@ class TreeRow(NamedTuple):
             return ""
         if not self.optional:
             return "always"
-        partly = self.place.partly.count
+        partly = self.place.in_some.count
         return percent(self.place.always.count, self.of) + (f", in some {percent(partly, self.of)}" if partly else "")
 
     @property
@@ -71,7 +71,7 @@ class TreeRow(NamedTuple):
         place = self.place
         found: dict[str, Any] = {"path": format_path(self.path), "seen": place.seen.count}
         if self.of:
-            found |= {"always": place.always.count, "in_some": place.partly.count, "of": self.of}
+            found |= {"always": place.always.count, "in_some": place.in_some.count, "of": self.of}
         found["kinds"] = {kind: place.kinds[kind].count for kind in sorted(place.kinds)}
         if place.empty.count or place.filled.count:
             found |= {"empty": place.empty.count, "filled": place.filled.count}

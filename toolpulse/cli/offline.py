@@ -17,8 +17,8 @@ from toolpulse.cli._text import plural, safe_json
 from toolpulse.cli._tree import tree
 from toolpulse.cli.inputs import Source, responses, shown
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.judgement.consumer import DEFAULT, NULL, NUMERIC, Consumer
-from toolpulse.judgement.rules import Risk
+from toolpulse.judgement.consumer import DEFAULT, Consumer
+from toolpulse.judgement.rules import NULL, NUMERIC, Risk
 from toolpulse.shape import Truncation, Walker
 from toolpulse.shape.envelopes import MODES
 from toolpulse.state.baseline import Baseline

@@ -16,7 +16,7 @@ from toolpulse.cli._rulings import print_json
 from toolpulse.cli._store import Known, db_argument, opened
 from toolpulse.cli._targets import glob_argument
 from toolpulse.cli._text import is_named, short_names
-from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.changes import WARM_UP
 from toolpulse.judgement.rules import Risk, worst
 from toolpulse.state.incidents import ACTIVE
 
@@ -61,7 +61,7 @@ def _status(tool: str, key: str, now: Snapshot, traffic: int, seen: tuple[float,
     return ToolStatus(
         tool,
         key,
-        "learning" if now.observations < WARM else "watching",
+        "learning" if now.observations < WARM_UP else "watching",
         now.calls.calls,
         now.calls.errors,
         now.observations,
