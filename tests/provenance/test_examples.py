@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from cli_runs import environment
-from test_docs_cli import COMMAND, EXAMPLES, REWRITE, SESSION, _ran
+from docs_sessions import COMMAND, EXAMPLES, REWRITE, SESSION, session
 
 from toolpulse.provenance.environment.runs import classify_files
 from toolpulse.provenance.gate import gate
@@ -90,7 +90,7 @@ def again(tmp_path, monkeypatch, capsys) -> str:
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
     return SESSION.sub(
-        lambda match: match[1] + _ran(COMMAND.findall(match[2]), capsys) + match[3], DOCS.read_text("utf-8")
+        lambda match: match[1] + session(COMMAND.findall(match[2]), capsys) + match[3], DOCS.read_text("utf-8")
     )
 
 

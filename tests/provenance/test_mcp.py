@@ -10,7 +10,7 @@ from cli_runs import one_line, ran
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.provenance.schemas.mcp_server import list_tools
 
-SERVER = Path(__file__).parents[1] / "mcp_server.py"
+SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 
 
 def server(how="well"):
