@@ -93,3 +93,11 @@ def test_an_excess_is_a_probability_and_more_errors_are_less_probable(errors, go
     assert 0 <= probability <= 1
     assert excess_probability(errors, errors + good, recent + 1) <= probability
     assert excess_probability(errors, errors + good, 0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("seen", "share"), [(10, 30), (30, 30), (90, 90), (100, 100), (200, 400), (1000, 10_000)])
+def test_the_bound_shrinks_with_the_square_of_many_sightings(seen, share):
+    """Written out once more: linear, a path that is seen for ever would raise a false signal in the end."""
+    for silent in range(1, 400):
+        probability = silence_probability(seen, 3 * seen, silent)
+        assert improbable(seen, 3 * seen, silent) is (probability < 0.001 / share)

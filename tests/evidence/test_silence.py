@@ -70,22 +70,6 @@ def test_a_held_observation_is_no_silence():
     assert asked(BOTH, {"id": 1}, silent=78, held=38)
 
 
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 5)), max_size=30), st.integers(0, 300))
-def test_positions_among_what_taught_never_run_backwards(steps, ordinal):
-    """A later ordinal is never an earlier position, and no observation is counted that was not there."""
-    back, last = QuarantineLog(), 0
-    for count, gap in steps:
-        last += count + gap
-        back.add(count, last)
-    assert back.learned_until(ordinal) <= back.learned_until(ordinal + 1) + max(
-        (count for count, _ in steps), default=0
-    )
-    assert back.learned_until(last + 50) == last + 50 - sum(count for count, _ in steps)
-    if steps:
-        back.release(steps[-1][0], last)
-        assert back.learned_until(last + 50) == last + 50 - sum(count for count, _ in steps[:-1])
-
-
 def test_more_parts_that_come_and_go_make_it_stricter():
     """Each has its chances."""
     first = [next(m for m in range(1, 500) if asked(BOTH, {"id": 1}, silent=m, among=among)) for among in (1, 20, 400)]
