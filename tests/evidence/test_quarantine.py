@@ -39,6 +39,7 @@ def test_entries_out_of_order_join_the_last_one():
     back.add(1, 10)
     back.add(1, 4)
     assert (back.learned_until(9), back.learned_until(10), back.learned_until(20)) == (9, 7, 17)
+    assert len(back._ordinals) == 1
 
 
 def test_what_is_released_never_counts_below_nothing():

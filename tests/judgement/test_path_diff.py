@@ -34,6 +34,29 @@ def test_replies_within_replies_are_known_from_further_out():
     assert facts(profile_of(thread), deeper) == []
 
 
+def test_replies_may_go_any_deeper():
+    """The structure repeats inside what repeats it."""
+    inner = {"id": 9, "replies": []}
+    for level in range(6):
+        inner = {"id": level, "replies": [inner]}
+    thread = {"thread": [{"id": 1, "replies": [{"id": 2, "replies": []}]}]}
+    assert facts(profile_of(thread), {"thread": [inner]}) == []
+
+
+def test_a_structure_may_repeat_two_arrays_further_in():
+    """Posts have comments, and comments have posts: what is looked for is not always the array next to it."""
+    known = {"posts": [{"id": 1, "comments": [{"text": "x", "posts": []}]}]}
+    deeper = {"posts": [{"id": 1, "comments": [{"text": "x", "posts": [{"id": 2, "comments": []}]}]}]}
+    assert facts(profile_of(known), deeper) == []
+
+
+def test_a_structure_may_repeat_below_arrays_of_another():
+    """Threads in forums: the outermost array is not the one that repeats."""
+    forum = {"forums": [{"name": "x", "threads": [{"id": 1, "replies": [{"id": 2, "replies": []}]}]}]}
+    deeper = {"id": 1, "replies": [{"id": 2, "replies": [{"id": 3, "replies": []}]}]}
+    assert facts(profile_of(forum), {"forums": [{"name": "x", "threads": [deeper]}]}) == []
+
+
 def test_what_further_out_does_not_know_is_no_recursion():
     """Only what fits a structure further out is quiet; a field or kind that is new there as well is a change."""
     thread = {"thread": [{"id": 1, "replies": [{"id": 2, "replies": []}]}]}
