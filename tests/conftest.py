@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from programs import Program
 
 from toolpulse._base import guard
-from toolpulse.judgement import diff
+from toolpulse.judgement.path_diff import PathDiff
 
 # the pytest plugin does the same where the package is installed: no test shares what another one learned
 os.environ.setdefault("TOOLPULSE_DB", "memory:")
@@ -40,15 +40,15 @@ def swallowed(request, monkeypatch):
 
 @pytest.fixture
 def comparisons(monkeypatch):
-    """Counts how often a place is compared: the work that a diff takes, whatever the machine."""
+    """Counts how often a path is compared: the work that a diff takes, whatever the machine."""
     counts: Counter[str] = Counter()
-    place = diff._Diff.place
+    compare = PathDiff.compare
 
-    def counted(self, *arguments):
-        counts["place"] += 1
-        return place(self, *arguments)
+    def counted(self, *arguments, **more):
+        counts["path"] += 1
+        return compare(self, *arguments, **more)
 
-    monkeypatch.setattr(diff._Diff, "place", counted)
+    monkeypatch.setattr(PathDiff, "compare", counted)
     return counts
 
 
