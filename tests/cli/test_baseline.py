@@ -155,7 +155,7 @@ def test_what_is_there_is_not_replaced_unasked(db, tmp_path, capsys):
     assert known(db) == before
     printed(capsys, db, "baseline", "import", "search_docs", tmp_path / "b.json", "--replace")
     after = known(db)
-    assert (after.observations, after.held) == (30, {})
+    assert (after.observations, after.quarantined) == (30, {})
     assert [row.count for row in after.rows.values()] == [30]
     assert after.decisions == before.decisions
     assert after.incidents.keys() == before.incidents.keys()

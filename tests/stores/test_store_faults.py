@@ -170,7 +170,7 @@ for number in range(1, 40):
     assert store.check() == [], number
     gained = after.observations - before.observations
     assert sum(row.count for row in after.rows.values()) + sum(
-        held.row.count for held in after.held.values()) == after.observations
+        held.row.count for held in after.quarantined.values()) == after.observations
     assert before.incidents.keys() <= after.incidents.keys()
     if code == 0:
         assert gained == 2
@@ -184,7 +184,7 @@ with monitor_of(lambda: time.time() + 10_000) as monitor:
 lines = dict(line.split() for line in open("drift.jsonl"))
 assert lines == {event.id: event.status for event in store.events()}, lines
 assert sorted(lines.values()) == ["learned", "open"]
-print(json.dumps([deaths, incident.count == sum(held.row.count for held in store.load("t", "").held.values())]))
+print(json.dumps([deaths, incident.count == sum(held.row.count for held in store.load("t", "").quarantined.values())]))
 """
 
 
@@ -263,7 +263,7 @@ def test_a_server_that_is_killed_and_comes_back_costs_nothing(kills, start, post
     known = whole(store)
     assert known.observations == known.calls.calls == sum(result["calls"] for result, _ in said)
     (broken,) = (incident for incident in known.incidents.values() if incident.risk.is_news)
-    (held,) = known.held.values()
+    (held,) = known.quarantined.values()
     assert broken.count == held.row.count
     assert Counter(told(tmp_path).values()).items() >= {"learned": 1, "open": 1}.items()
     assert {event.id for event in store.events()} <= told(tmp_path).keys()
@@ -352,7 +352,7 @@ def test_what_was_committed_is_not_counted_again_where_the_reply_was_lost(lost, 
             assert monitor.flush()
         known = whole(open_store(url))
         assert known.observations == known.calls.calls == 4 * 12 + 6
-        (held,) = known.held.values()
+        (held,) = known.quarantined.values()
         (incident,) = known.incidents.values()
         assert (held.row.count, incident.count) == (6, 6)
         assert Counter(event.status for event in monitor.events) == {"learned": 1, "open": 1}
@@ -467,7 +467,7 @@ def _nothing_is_lost_on_a_full_disk(program, folder):
     store = open_store(f"sqlite:///{folder}/t.db")
     known = whole(store)
     assert known.observations == calls
-    (held,) = known.held.values()
+    (held,) = known.quarantined.values()
     (incident,) = known.incidents.values()
     assert held.row.count == incident.count == 500
     assert sum(store.load(*names).observations for names in store.tools()) == 2 * calls

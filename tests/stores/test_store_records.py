@@ -11,7 +11,7 @@ from toolpulse._base.canonical import ascii_json, load_strict
 from toolpulse.evidence.profile import Profile, Sightings, fold, merge
 from toolpulse.evidence.rows import Row
 from toolpulse.state.pending import TallyKey
-from toolpulse.state.snapshot import EMPTY, Held
+from toolpulse.state.snapshot import EMPTY, Quarantined
 from toolpulse.stores.sql import codec as records
 
 names = st.text(st.characters(codec=None, categories=None), max_size=8)
@@ -79,17 +79,17 @@ def test_a_held_shape_comes_back_as_it_was(shape, encoding, cut, broken, found, 
     """What is held is judged again when it is decided about, by all that its judgement depends on."""
     key = TallyKey(shape, encoding, cut, broken)
     row = Row(shape, 3, 1, 9, encoding)
-    text = records.held_text(key, Held(row, found, incidents))
+    text = records.held_text(key, Quarantined(row, found, incidents))
     assert text.isascii()
     assert records.read_held(shape.text, records.escaped(encoding), text, (3, 1, 9)) == (
         key,
-        Held(row, found, incidents),
+        Quarantined(row, found, incidents),
     )
 
 
 def test_each_part_of_a_key_makes_another_row():
     """Rows that share an id would be counted as one."""
-    key = next(iter(held(EMPTY, "t", "", cut=(("a", "elements"),), broken=("me: x",)).held))
+    key = next(iter(held(EMPTY, "t", "", cut=(("a", "elements"),), broken=("me: x",)).quarantined))
     others = [
         key._replace(shape=POOL[0]),
         key._replace(encoding="native"),
@@ -105,7 +105,7 @@ def test_the_parts_of_a_snapshot_come_back_as_they_were():
     """A process goes on where another one stopped: with every field of everything."""
     now = everything()
     state = records.read_state(records.state_text(now))
-    assert state == records.State(now.maps_learned, now.cuts, now.calls, now.reading, now.life)
+    assert state == records.State(now.maps_learned, now.cuts, now.calls, now.reading, now.generation)
     for incident in now.incidents.values():
         assert records.read_incident(*records.incident_texts(incident)) == incident
     for decision in now.decisions.values():
@@ -150,6 +150,6 @@ def test_a_text_that_is_damaged_is_told_from_a_bug(read):
 def test_texts_are_ascii_json():
     """PostgreSQL refuses NUL, and lone surrogates in UTF-8."""
     text = records.held_text(
-        TallyKey(POOL[0], "\0", (), ("\ud800",)), Held(Row(POOL[0], 1, 1, 1), (finding(),), frozenset())
+        TallyKey(POOL[0], "\0", (), ("\ud800",)), Quarantined(Row(POOL[0], 1, 1, 1), (finding(),), frozenset())
     )
     assert text == ascii_json(load_strict(text)).decode("ascii")

@@ -30,7 +30,7 @@ class Transaction(Protocol):
 
     @property
     def now(self) -> Snapshot:
-        """What is known. Where nothing is, ``life`` says how often anything was forgotten here."""
+        """What is known. Where nothing is, ``generation`` says how often anything was forgotten here."""
 
     @property
     def saved(self) -> int:
@@ -74,7 +74,7 @@ class Store(Protocol):
     def forget(self, tool: str, key: str) -> bool:
         """Drop all that is known of a tool and key, its events included; False where nothing was.
 
-        What is known of it later has another ``life``.
+        What is known of it later has another ``generation``.
         """
 
     def decided(self) -> int:

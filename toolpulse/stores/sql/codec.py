@@ -24,7 +24,7 @@ from toolpulse.judgement.consumer import Finding
 from toolpulse.shape.nodes import Shape, shape_from_normal
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import Calls, TallyKey
-from toolpulse.state.snapshot import Held, Reading, Snapshot
+from toolpulse.state.snapshot import Quarantined, ReadSettings, Snapshot
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ def read_row(shape: str, encoding: str, cuts: str, seen: tuple[int, int, int]) -
     return Row(shape_of_text(shape), *seen, unescaped(encoding), paths)
 
 
-def held_text(key: TallyKey, held: Held) -> str:
+def held_text(key: TallyKey, held: Quarantined) -> str:
     """All of a held shape but its shape, encoding and counts."""
     return _text(
         {
@@ -107,12 +107,12 @@ class _HeldText(msgspec.Struct):
     incidents: frozenset[str]
 
 
-def read_held(shape: str, encoding: str, text: str, seen: tuple[int, int, int]) -> tuple[TallyKey, Held]:
+def read_held(shape: str, encoding: str, text: str, seen: tuple[int, int, int]) -> tuple[TallyKey, Quarantined]:
     """A held shape and its key."""
     read = _read(text, _HeldText)
     row = Row(shape_of_text(shape), *seen, unescaped(encoding), frozenset(map(parse_path, read.cuts)))
     key = TallyKey(row.shape, row.encoding, read.cut, read.broken)
-    return key, Held(row, read.findings, read.incidents)
+    return key, Quarantined(row, read.findings, read.incidents)
 
 
 def incident_texts(incident: Incident) -> tuple[str, str]:
@@ -155,16 +155,16 @@ class State(msgspec.Struct, frozen=True):
     maps_learned: tuple[MapDecision, ...]
     cuts: frozenset[tuple[str, str]]
     calls: Calls
-    reading: Reading | None
-    life: int
+    reading: ReadSettings | None
+    generation: int
 
 
 def state_text(snapshot: Snapshot) -> str:
-    """Maps learned, cuts told of, calls, how responses are read, and which life it is."""
+    """Maps learned, cuts told of, calls, how responses are read, and which generation it is."""
     maps = [{**msgspec.structs.asdict(found), "path": format_path(found.path)} for found in snapshot.maps_learned]
     cuts = sorted(snapshot.cuts)
-    calls, reading, life = snapshot.calls, snapshot.reading, snapshot.life
-    return _text({"maps_learned": maps, "cuts": cuts, "calls": calls, "reading": reading, "life": life})
+    calls, reading, generation = snapshot.calls, snapshot.reading, snapshot.generation
+    return _text({"maps_learned": maps, "cuts": cuts, "calls": calls, "reading": reading, "life": generation})
 
 
 def read_state(text: str) -> State:
@@ -174,7 +174,7 @@ def read_state(text: str) -> State:
         tuple(MapDecision(**{**found, "path": parse_path(found["path"])}) for found in read["maps_learned"]),
         msgspec.convert(read["cuts"], frozenset[tuple[str, str]]),
         msgspec.convert(read["calls"], Calls),
-        msgspec.convert(read["reading"], Reading | None),
+        msgspec.convert(read["reading"], ReadSettings | None),
         msgspec.convert(read["life"], int),
     )
 

@@ -14,7 +14,7 @@ from toolpulse.evidence.profile import Profile
 from toolpulse.evidence.rows import Row, RowKey
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import TallyKey
-from toolpulse.state.snapshot import EMPTY, Held, Snapshot
+from toolpulse.state.snapshot import EMPTY, Quarantined, Snapshot
 from toolpulse.stores.sql import codec as records
 from toolpulse.stores.sql.engine import Database
 
@@ -56,7 +56,7 @@ def read(db: Database, tool: str, known: Known) -> Known:
     snapshot = Snapshot(
         observations=observations,
         rows=rows,
-        held=held,
+        quarantined=held,
         incidents=_incidents(news, base.snapshot.incidents),
         decisions=_decisions(news, base.snapshot.decisions),
         maps_learned=small.maps_learned,
@@ -64,7 +64,7 @@ def read(db: Database, tool: str, known: Known) -> Known:
         calls=small.calls,
         cuts=small.cuts,
         reading=small.reading,
-        life=small.life,
+        generation=small.generation,
     )
     return Known(born, flush, epoch, snapshot, ids)
 
@@ -99,10 +99,12 @@ def _chunks(ids: list[str]) -> Iterator[list[str]]:
         yield ids[start : start + _MOST_AT_ONCE]
 
 
-def _rows(news: _News, base: Known) -> tuple[dict[RowKey, Row], dict[TallyKey, Held], dict[RowKey | TallyKey, str]]:
+def _rows(
+    news: _News, base: Known
+) -> tuple[dict[RowKey, Row], dict[TallyKey, Quarantined], dict[RowKey | TallyKey, str]]:
     """The rows and held shapes there are now."""
     rows: dict[RowKey, Row] = {} if news.complete else dict(base.snapshot.rows)
-    held: dict[TallyKey, Held] = {} if news.complete else dict(base.snapshot.held)
+    held: dict[TallyKey, Quarantined] = {} if news.complete else dict(base.snapshot.quarantined)
     ids: dict[RowKey | TallyKey, str] = {} if news.complete else dict(base.ids)
     names = {name: key for key, name in base.ids.items()}
     light = news.light("toolpulse_rows", "seen, first_at, last_at, written")
@@ -114,7 +116,7 @@ def _rows(news: _News, base: Known) -> tuple[dict[RowKey, Row], dict[TallyKey, H
         if name not in texts:
             key = names[name]
             if isinstance(key, TallyKey):
-                held[key] = _recounted_held(base.snapshot.held[key], counts)
+                held[key] = _recounted_held(base.snapshot.quarantined[key], counts)
             else:
                 rows[key] = _recounted(base.snapshot.rows[key], counts)
         elif texts[name][0]:
@@ -137,7 +139,7 @@ def _recounted(row: Row, seen: tuple[int, int, int]) -> Row:
     return msgspec.structs.replace(row, count=count, first=first, last=last)
 
 
-def _recounted_held(held: Held, seen: tuple[int, int, int]) -> Held:
+def _recounted_held(held: Quarantined, seen: tuple[int, int, int]) -> Quarantined:
     row = _recounted(held.row, seen)
     return held if row is held.row else msgspec.structs.replace(held, row=row)
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from toolpulse.evidence.rows import Row, RowKey
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import TallyKey
-from toolpulse.state.snapshot import Held, Snapshot, row_of
+from toolpulse.state.snapshot import Quarantined, Snapshot, row_of
 from toolpulse.stores.sql import codec as records
 from toolpulse.stores.sql.engine import Database
 from toolpulse.stores.sql.read import Known
@@ -80,7 +80,7 @@ class Save:
         """Write what differs from what is known; what is known then. ``time`` is that of the clock."""
         before, after = self.known.snapshot, self.after
         self._write_rows(before.rows, after.rows, self._put_row)
-        self._write_rows(before.held, after.held, self._put_held)
+        self._write_rows(before.quarantined, after.quarantined, self._put_held)
         self._write_parts("toolpulse_incidents", before.incidents, after.incidents, _incident_texts)
         self._write_parts("toolpulse_decisions", before.decisions, after.decisions, _decision_texts)
         merged = 0 if after.merged is before.merged else self._write_merged()
@@ -95,8 +95,8 @@ class Save:
 
     def _write_rows(
         self,
-        before: Mapping[Any, Row | Held],
-        after: Mapping[Any, Row | Held],
+        before: Mapping[Any, Row | Quarantined],
+        after: Mapping[Any, Row | Quarantined],
         put: Callable[[Any, Any], Sequence[object]],
     ) -> None:
         gone = [key for key in before if key not in after]
@@ -109,7 +109,7 @@ class Save:
         self.db.many(WRITE_ROW, self._bodies(old, before, after))
         self.db.many(PUT_ROW, [put(key, after[key]) for key in new])
 
-    def _drop_rows(self, rows: list[Row | Held], ids: list[str]) -> None:
+    def _drop_rows(self, rows: list[Row | Quarantined], ids: list[str]) -> None:
         for row in map(row_of, rows):
             self.gains[_hour_shape(row)] -= row.count
         self.db.many("DELETE FROM toolpulse_rows WHERE tool_id = ? AND id = ?", [(self.tool, name) for name in ids])
@@ -128,7 +128,7 @@ class Save:
         rows: list[Sequence[object]] = []
         for key in keys:
             old, new = before[key], after[key]
-            if isinstance(new, Held) and (old.findings, old.incidents) != (new.findings, new.incidents):
+            if isinstance(new, Quarantined) and (old.findings, old.incidents) != (new.findings, new.incidents):
                 rows.append((records.held_text(key, new), self.flush, self.flush, self.tool, self.ids[key]))
         return rows
 
@@ -136,7 +136,7 @@ class Save:
         self.ids[key] = records.row_id(key)
         return self._put(self.ids[key], row, 0, records.cuts_text(row))
 
-    def _put_held(self, key: TallyKey, held: Held) -> Sequence[object]:
+    def _put_held(self, key: TallyKey, held: Quarantined) -> Sequence[object]:
         self.ids[key] = records.held_id(key)
         return self._put(self.ids[key], held.row, 1, records.held_text(key, held))
 
@@ -193,7 +193,7 @@ class Save:
         """Count the hours of shapes that are known no more to none, so that there is an end to them."""
         lost = {shape for shape, gain in self.gains.items() if gain < 0}
         if lost:
-            rows = (*self.after.rows.values(), *(held.row for held in self.after.held.values()))
+            rows = (*self.after.rows.values(), *(held.row for held in self.after.quarantined.values()))
             gone = [(self.tool, shape) for shape in sorted(lost - set(map(_hour_shape, rows)))]
             self.db.many(FOLD_HOURS, gone)
             self.db.many("DELETE FROM toolpulse_hours WHERE tool_id = ? AND shape = ?", gone)
