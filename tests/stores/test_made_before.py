@@ -13,6 +13,7 @@ from shared_stores import GOOD, Told
 from toolpulse import Baseline, Monitor, Risk, events
 from toolpulse._base.paths import format_path
 from toolpulse.stores import open_store
+from toolpulse.stores.sql.schema import SCHEMA
 
 FOLDER = Path(__file__).parent / "made_before"
 KNOWN = json.loads((FOLDER / "known.json").read_text("ascii"))
@@ -48,13 +49,19 @@ def store(request, tmp_path):
         yield opened
 
 
+def said_of(incident):
+    """An incident, in the words of the file."""
+    counts = (incident.count, incident.opened, incident.last, incident.reported_at_count, incident.report_count)
+    return [incident.status, *counts]
+
+
 def of_tool(now):
     """What is known of a tool, in the words of the file."""
     return {
         "observations": now.observations,
         "learned": sorted([row.shape.fingerprint, row.count, row.first, row.last] for row in now.rows.values()),
-        "quarantined": sorted([one.row.shape.fingerprint, one.row.count] for one in now.held.values()),
-        "incidents": {i.id: [i.status, i.count, i.opened, i.last, i.told, i.tellings] for i in now.incidents.values()},
+        "quarantined": sorted([one.row.shape.fingerprint, one.row.count] for one in now.quarantined.values()),
+        "incidents": {i.id: said_of(i) for i in now.incidents.values()},
         "decisions": {d.id: [d.action, d.incident, d.reason, d.who] for d in now.decisions.values()},
         "maps": [format_path(decision.path) for decision in now.maps_learned],
         "merged": now.merged.observations.count if now.merged else 0,
@@ -68,6 +75,7 @@ def test_a_store_of_before_is_known_as_it_was(store):
     assert [[*name, of_tool(store.load(*name))] for name in store.tools()] == KNOWN["tools"]
     assert [event.id for event in store.events()] == KNOWN["events"]
     assert [event.id for event in store.claim("w", 1000)] == KNOWN["waiting"]
+    assert store.schema == SCHEMA
     assert len(store.incidents()) == sum(len(now["incidents"]) for _, _, now in KNOWN["tools"])
     assert store.check() == []
 
