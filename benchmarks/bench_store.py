@@ -28,8 +28,8 @@ from toolpulse.evidence.rows import Row
 from toolpulse.judgement.consumer import DEFAULT
 from toolpulse.shape import Walker
 from toolpulse.state.pending import TallyKey
-from toolpulse.state.snapshot import EMPTY, Held, Snapshot
-from toolpulse.state.tool_state import Live
+from toolpulse.state.snapshot import EMPTY, Quarantined, Snapshot
+from toolpulse.state.tool_state import ToolState
 from toolpulse.stores import open_store
 
 CALLER_RATIO: Final = 1.1
@@ -248,7 +248,7 @@ def loading(url: str, shapes: int, paths: int) -> tuple[float, ...]:
     store, other = open_store(url), open_store(url)
     store.tools()
     loaded = once(lambda: store.load("t", ""))
-    live = Live("t", "", Walker(), (DEFAULT,))
+    live = ToolState("t", "", Walker(), (DEFAULT,))
     known = store.load("t", "")
     assert known is not None
     folded = once(lambda: live.follow(known))
@@ -264,7 +264,7 @@ def loading(url: str, shapes: int, paths: int) -> tuple[float, ...]:
     return tuple(seconds * 1e3 for seconds in (saved, loaded, folded, nothing, statistics.median(times)))
 
 
-def _follow(store: Any, live: Live) -> None:
+def _follow(store: Any, live: ToolState) -> None:
     with store.transaction("t", "", "v") as transaction:
         live.follow(transaction.now)
 
@@ -276,9 +276,11 @@ def _save(store: Any, snapshot: Snapshot, tool: str = "t") -> None:
 
 def _snapshot(shapes: int, paths: int, *, held: bool = False) -> Snapshot:
     rows = rows_of(shapes, paths)
-    again = {TallyKey(row.shape, "json-text", (), ()): Held(row, (), frozenset()) for row in rows} if held else {}
+    again = (
+        {TallyKey(row.shape, "json-text", (), ()): Quarantined(row, (), frozenset()) for row in rows} if held else {}
+    )
     total = sum(row.count for row in rows)
-    return msgspec.structs.replace(EMPTY, observations=total, rows={row.key: row for row in rows}, held=again)
+    return msgspec.structs.replace(EMPTY, observations=total, rows={row.key: row for row in rows}, quarantined=again)
 
 
 def keeping(url: str, shapes: int, paths: int, held: bool) -> float:

@@ -47,7 +47,7 @@ def finding(path="a", rule="field-removed", risk=Risk.HIGH, consumer="default", 
 def incident(*findings, status="open", count=3, opened=11):
     """An incident of these findings."""
     name = incident_id("tool", "", frozenset(map(change_key, findings)))
-    return Incident(name, "tool", "", findings, status, count, opened, 20, "t1", "t2", tellings=1)
+    return Incident(name, "tool", "", findings, status, count, opened, 20, "t1", "t2", report_count=1)
 
 
 def event(*findings, **more):

@@ -25,7 +25,7 @@ def observe(incident_log, ordinal, *findings, count=1):
 def hand_over(incident_log, incidents):
     """Tell the book that these were told of; they."""
     for incident in incidents:
-        incident_log.told(incident)
+        incident_log.mark_reported(incident)
     return incidents
 
 

@@ -18,7 +18,7 @@ from toolpulse.shape import Limits, Truncation
 from toolpulse.shape.nodes import Array
 from toolpulse.state.incidents import Decision, Incident, incident_id
 from toolpulse.state.pending import Calls, TallyKey
-from toolpulse.state.snapshot import EMPTY, Held, Reading
+from toolpulse.state.snapshot import EMPTY, Quarantined, ReadSettings
 
 TIME = "2026-03-01T12:00:00+00:00"
 
@@ -67,12 +67,12 @@ def held(now, tool, key, shape=POOL[2], count=1, found=FOUND, cut=(), broken=())
     cuts = truncated_paths(Truncation(path, limit, 1, 2) for path, limit in cut)
     row = Row(shape, count, now.observations + 1, last, "json-text", cuts)
     tally = TallyKey(shape, "json-text", tuple(cut), tuple(broken))
-    known = now.held.get(tally)
-    one = Held(join_rows(known.row, row), known.findings, known.incidents | {name}) if known else None
+    known = now.quarantined.get(tally)
+    one = Quarantined(join_rows(known.row, row), known.findings, known.incidents | {name}) if known else None
     return replace(
         now,
         observations=last,
-        held={**now.held, tally: one or Held(row, tuple(found), frozenset({name}))},
+        quarantined={**now.quarantined, tally: one or Quarantined(row, tuple(found), frozenset({name}))},
         incidents={**now.incidents, name: incident},
     )
 
@@ -94,10 +94,10 @@ def let_go(now):
 
 def accepted(now, tool, key):
     """Somebody accepted what is held."""
-    if not now.held:
+    if not now.quarantined:
         return now
-    tally = _first(now.held)
-    one = now.held[tally]
+    tally = _first(now.quarantined)
+    one = now.quarantined[tally]
     known = now.rows.get(one.row.key)
     names = sorted(one.incidents & now.incidents.keys()) or ["gone"]
     number = len(now.decisions)
@@ -107,7 +107,7 @@ def accepted(now, tool, key):
     return replace(
         now,
         rows={**now.rows, one.row.key: join_rows(known, one.row) if known else one.row},
-        held={other: found for other, found in now.held.items() if other != tally},
+        quarantined={other: found for other, found in now.quarantined.items() if other != tally},
         incidents={n: replace(i, status="accepted") if n in names else i for n, i in now.incidents.items()},
         decisions={**now.decisions, decision.id: decision},
     )
@@ -115,12 +115,14 @@ def accepted(now, tool, key):
 
 def held_again(now):
     """A held shape was let go and came again, so that its count begins anew."""
-    if not now.held:
+    if not now.quarantined:
         return now
-    tally = _first(now.held)
+    tally = _first(now.quarantined)
     ordinal = now.observations + 1
-    row = replace(now.held[tally].row, count=1, first=ordinal, last=ordinal)
-    return replace(now, observations=ordinal, held={**now.held, tally: replace(now.held[tally], row=row)})
+    row = replace(now.quarantined[tally].row, count=1, first=ordinal, last=ordinal)
+    return replace(
+        now, observations=ordinal, quarantined={**now.quarantined, tally: replace(now.quarantined[tally], row=row)}
+    )
 
 
 def worsened(now):
@@ -173,7 +175,7 @@ def cut_told(now):
 
 def read(now):
     """The tool's settings are known."""
-    return replace(now, reading=Reading(Limits(depth=7), ("series",), ("a.*",), "none"))
+    return replace(now, reading=ReadSettings(Limits(depth=7), ("series",), ("a.*",), "none"))
 
 
 def events_of(before, after):

@@ -33,7 +33,7 @@ MOST_FIELDS: Final = 1024
 """Fields kept of one place. Four times what a record may have at once; beyond it the record is read as a map."""
 
 
-class Taught:
+class LiveBaseline:
     """The baseline of a tool that is watched. It grows by rows; ``walker`` reads responses by the maps known so far."""
 
     def __init__(self, walker: Walker) -> None:

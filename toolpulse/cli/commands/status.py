@@ -67,7 +67,7 @@ def _status(tool: str, key: str, snapshot: Snapshot, last_24h: int, seen: tuple[
         errors=snapshot.calls.errors,
         observations=snapshot.observations,
         learned=len(snapshot.rows),
-        quarantined=len(snapshot.held),
+        quarantined=len(snapshot.quarantined),
         last_24h=last_24h,
         incidents=len(active),
         risk=worst(active) if active else None,
