@@ -334,7 +334,10 @@ def test_long_text_stays_text():
     fits = "[" + " " * (MAX_TEXT - 2) + "]"
     assert unwrap(fits) == ([], "json-text", "ok")
     assert unwrap(fits + " ").encoding == "native"
-    half = "[" + " " * (MAX_TEXT // 2) + "]"
+    half = "[" + " " * (MAX_TEXT // 2 - 2) + "]"
+    result = {"content": [block(half), block(half)], "isError": False}
+    assert unwrap(result) == ([[], []], "mcp-text", "ok")
+    half += " "
     result = {"content": [block(half), block(half)], "isError": False}
     assert unwrap(result) == ([half, half], "mcp-text", "ok")
 
