@@ -9,8 +9,9 @@ import time
 import pytest
 from scripts import logged, run
 
+from toolpulse._base.locks import NonReentrantLock
 from toolpulse.runtime import lifetime
-from toolpulse.runtime.worker import NonReentrantLock, Worker
+from toolpulse.runtime.worker import Worker
 from toolpulse.testing import RecordingMonitor
 
 

@@ -19,7 +19,14 @@ def observe(incident_log, ordinal, *findings, count=1):
     """One observation with these findings; what is to be told."""
     names = incident_log.open(findings, ordinal, f"t{ordinal}")
     told = [incident_log.seen(name, count, ordinal + count - 1, f"t{ordinal}") for name in sorted(names)]
-    return [incident for incident in told if incident is not None]
+    return hand_over(incident_log, [incident for incident in told if incident is not None])
+
+
+def hand_over(incident_log, incidents):
+    """Tell the book that these were told of; they."""
+    for incident in incidents:
+        incident_log.told(incident)
+    return incidents
 
 
 class TestIdentity:
@@ -102,7 +109,7 @@ class TestBook:
         for ordinal in range(11, 31):
             observe(incident_log, ordinal, finding("a"))
         assert incident_log.resolve(30 + AWAY - 1) == []
-        (over,) = incident_log.resolve(30 + AWAY)
+        (over,) = hand_over(incident_log, incident_log.resolve(30 + AWAY))
         assert over.status == "resolved"
         assert incident_log.resolve(30 + AWAY) == []
 
@@ -112,13 +119,13 @@ class TestBook:
         for ordinal in range(20, 201, 20):
             observe(incident_log, ordinal, finding("a"))
         assert incident_log.resolve(200 + AWAY) == []
-        assert [i.status for i in incident_log.resolve(100_000)] == ["resolved"]
+        assert [i.status for i in hand_over(incident_log, incident_log.resolve(100_000))] == ["resolved"]
 
     def test_a_return_joins_it_and_is_told_of_when_it_grew(self):
         """An incident that comes and goes must not open hundreds of times."""
         incident_log = IncidentLog("t", "")
         observe(incident_log, 11, finding("a"))
-        assert [i.status for i in incident_log.resolve(10_000)] == ["resolved"]
+        assert [i.status for i in hand_over(incident_log, incident_log.resolve(10_000))] == ["resolved"]
         assert observe(incident_log, 10_001, finding("a")) == []
         assert observe(incident_log, 10_002, finding("a")) == []
         (told,) = observe(incident_log, 10_003, finding("a"))

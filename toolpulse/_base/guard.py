@@ -41,6 +41,8 @@ class Guard:
         """Count ``error`` at ``place``; the first of its kind there is logged."""
         key = (place, qualname(type(error)))
         with self._lock:
+            # the place is there before it is counted up: no other code runs between reading a number and writing it
+            self._counts.setdefault(key, 0)
             self._counts[key] += 1
             first = self._counts[key] == 1
         report(place, error, first)

@@ -1,9 +1,10 @@
 """What a tool's callers write to and the worker reads from: tallies by shape, and counts of calls and errors.
 
-The caller's side takes no lock where a shape waits already: the observation goes to an inbox, which whoever takes the
-lock counts first. (Threads that meet at a lock while they wait for the interpreter as well hand both over at each call,
-at many times the cost of the call.) Nobody holds the lock during I/O. Memory is bounded by distinct shapes and the
-inbox, not by calls.
+The caller's side takes no lock where a shape waits already: the observation goes to an inbox, which whoever takes
+the lock counts first. (Threads that meet at a lock while they wait for the interpreter as well hand both over at each
+call, at many times the cost of the call.) Whoever comes back in while its own thread counts, a signal handler or a
+finalizer, leaves what it has in the inbox, too. Nobody holds the lock during I/O. Memory is bounded by distinct shapes
+and the inbox, not by calls.
 
 What was counted stays here until the store has it. What the store did not confirm is asked for by its number.
 """
@@ -88,6 +89,8 @@ class ToolChannel:
         """Whether the store was asked for what it knows."""
         self.asked = False
         """Whether a caller waited for that."""
+        self.beyond = False
+        """Whether this counts the calls of tools beyond the bound: of many, so that they are not judged."""
         self.apart = False
         """Whether the store cannot read what it has of it, and it is judged in memory alone."""
         self.asserts = any(consumer.assertions for consumer in live.consumers)
@@ -100,7 +103,10 @@ class ToolChannel:
         self._failed: deque[int] = deque(maxlen=WINDOW)
         self._waiting: dict[_Key, _Waiting] = {}
         self._inbox: deque[tuple[_Key, tuple[Truncation, ...]]] = deque()
-        self._lock = threading.RLock()  # a signal handler may come back in
+        self._other: deque[str | None] = deque()
+        """The inbox of calls without a response to count: the type of the exception, None where it was not seen."""
+        self._lock = threading.RLock()
+        self._counting = False
         self._unsaved: dict[_Key, _Waiting] = {}
         self._in_flight: InFlightBatch | None = None
         self._number = 0
@@ -109,7 +115,13 @@ class ToolChannel:
     @property
     def calls(self) -> int:
         """Calls that ended, failed ones included."""
-        return self._calls + len(self._inbox)
+        return self._calls + len(self._inbox) + len(self._other)
+
+    @property
+    def counting(self) -> bool:
+        """Whether the thread that asks is in the middle of counting, further up in its stack."""
+        with self._lock:
+            return self._counting
 
     @property
     def waiting(self) -> int:
@@ -124,7 +136,12 @@ class ToolChannel:
     @property
     def due(self) -> bool:
         """Whether there is anything to judge or to save."""
-        return self.calls > self._saved.calls
+        return not self.beyond and self.calls > self._saved.calls
+
+    @property
+    def ahead(self) -> bool:
+        """Whether more was judged than the store has."""
+        return self._judged.calls > self._saved.calls
 
     @property
     def unasked(self) -> int:
@@ -137,13 +154,26 @@ class ToolChannel:
         if key in self._waiting and len(self._inbox) < _MOST_IN_INBOX:
             self._inbox.append((key, seen.truncations))
             return False
+        self._inbox.append((key, seen.truncations))
+        self._count_all()
+        return len(self._waiting) >= MOST_SHAPES
+
+    def _count_all(self) -> None:
+        """Count what came in; where this thread is just doing so, that is left to it."""
         with self._lock:
-            self._count_inbox()
-            self._count(key, seen.truncations)
-            return len(self._waiting) >= MOST_SHAPES
+            if self._counting:
+                return
+            self._counting = True
+            try:
+                self._count_inbox()
+            finally:
+                self._counting = False
 
     def _count_inbox(self) -> None:
-        with suppress(IndexError):  # emptied meanwhile by a signal handler that came back in
+        with suppress(IndexError):
+            for _ in range(len(self._other)):
+                self._count_other(self._other.popleft())
+        with suppress(IndexError):
             for _ in range(len(self._inbox)):
                 self._count(*self._inbox.popleft())
 
@@ -162,19 +192,25 @@ class ToolChannel:
 
     def record_error(self, kind: str) -> None:
         """Count one call that failed, by the type of its exception; ``result`` for a result that says so itself."""
-        with self._lock:
-            self._count_inbox()
-            self._calls += 1
-            known = kind in self.errors or len(self.errors) < MOST_ERROR_TYPES
-            self.errors[kind if known else "other"] += 1
-            self._failed.append(self._calls)
+        self._count_failed(kind)
 
     def record_unseen(self) -> None:
         """Count one call whose response could not be looked at."""
-        with self._lock:
-            self._count_inbox()
-            self._calls += 1
+        self._count_failed(None)
+
+    def _count_failed(self, kind: str | None) -> None:
+        self._count_all()  # what came before it, so that its position is its own
+        self._other.append(kind)
+        self._count_all()
+
+    def _count_other(self, kind: str | None) -> None:
+        self._calls += 1
+        if kind is None:
             self.unjudged += 1
+            return
+        known = kind in self.errors or len(self.errors) < MOST_ERROR_TYPES
+        self.errors[kind if known else "other"] += 1
+        self._failed.append(self._calls)
 
     def follow(self, now: Snapshot, saved: int) -> Sequence[DriftEvent]:
         """Go on from what the store knows, where this writer's batch ``saved`` was the last that arrived.
@@ -236,12 +272,16 @@ class ToolChannel:
         finally:
             self._keep(fresh)
 
+    def faults(self) -> list[Exception]:
+        """What went wrong in judging since this was asked last."""
+        found, self.live.faults = self.live.faults, []
+        return found
+
     def ask(self, key: TallyKey, truncations: tuple[Truncation, ...]) -> tuple[Tally, int]:
         """An observation that was counted, as a tally of its own, and how many like it were not judged yet."""
-        with self._lock:
-            self._count_inbox()
-            waiting = self._waiting.get(key)
-            ordinal = self.live.observations + max(1, self.unasked)
+        self._count_all()
+        waiting = self._waiting.get(key)
+        ordinal = self.live.observations + max(1, self.unasked)
         alike = waiting.count if waiting is not None else 0
         return Tally(key.shape, key.encoding, 1, ordinal, ordinal, "", truncations, key.broken), alike
 
@@ -267,10 +307,10 @@ class ToolChannel:
         before = self.live.observations
         try:
             return self.live.take(tallies, calls)
-        except Exception:
-            with self._lock:
-                self.unjudged += sum(tally.count for tally in tallies) - (self.live.observations - before)
-            raise
+        except Exception as error:  # noqa: BLE001 - what was told of until then must not go with it
+            self._let_go(sum(tally.count for tally in tallies) - (self.live.observations - before))
+            self.live.faults.append(error)
+            return self.live.hand_over()
 
     def _keep(self, later: dict[_Key, _Waiting]) -> None:
         for key, entry in later.items():
@@ -280,31 +320,41 @@ class ToolChannel:
             elif len(self._unsaved) < MOST_WAITING:
                 self._unsaved[key] = entry
             else:
-                with self._lock:
-                    self.unjudged += entry.count
+                self._let_go(entry.count)
+
+    def _let_go(self, count: int) -> None:
+        with self._lock:
+            self.unjudged += count
 
     def _drain(self) -> tuple[dict[_Key, _Waiting], _Mark]:
-        """Take what waits, and how far that goes."""
+        """Take what waits, and how far that goes; nothing where this thread is in the middle of counting."""
         with self._lock:
-            self._count_inbox()
-            waiting, self._waiting = self._waiting, {}
-            return waiting, _Mark(self._sequence, self._calls, self.errors.copy())
+            if self._counting:
+                return {}, self._judged
+            self._counting = True
+            try:
+                self._count_inbox()
+                waiting, self._waiting = self._waiting, {}
+                return waiting, _Mark(self._sequence, self._calls, self.errors.copy())
+            finally:
+                self._counting = False
 
     def _calls_between(self, start: _Mark, end: _Mark) -> Calls:
         types = (end.errors or Counter()) - (start.errors or Counter())
-        with self._lock:
-            failed = tuple(at - start.calls for at in self._failed if start.calls < at <= end.calls)
-            last_good = max(0, min(self._last_good, end.calls) - start.calls)
+        failed = tuple(at - start.calls for at in self._failed.copy() if start.calls < at <= end.calls)
+        last_good = max(0, min(self._last_good, end.calls) - start.calls)
         when = iso_time(time.time()) if types else ""
         return Calls(end.calls - start.calls, types.total(), last_good, failed, dict(types), when)
 
     def after_fork(self) -> None:
         """In a child: what was counted is the parent's to flush and tell, and a lock may be held by nobody."""
         self._lock = threading.RLock()
+        self._counting = False
         self._calls = self.unjudged = self._last_good = self._number = 0
         self.errors = Counter()
         self._failed.clear()
         self._inbox.clear()
+        self._other.clear()
         self._waiting, self._unsaved, self._in_flight = {}, {}, None
         self._judged = self._saved = _Mark(self._sequence)
         self.asked = False

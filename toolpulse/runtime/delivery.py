@@ -104,7 +104,7 @@ class Dispatcher:
                 store.sent(sent)
         except BaseException:
             with self._lock:
-                self._sent = sent + self._sent
+                self._sent[:0] = sent
             raise
         now = time.monotonic()
         if left and now - self._renewed > LEASE / 4:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 from toolpulse._base.guard import Guard
+from toolpulse._base.locks import NonReentrantLock
 from toolpulse._base.times import iso_time
 from toolpulse.errors import DriftError, StoreError, StoreUnreadable, StoreUnusable, ToolPulseError
 from toolpulse.events import DriftEvent
@@ -25,7 +26,7 @@ from toolpulse.runtime.counters import ToolChannel
 from toolpulse.runtime.decisions import decide
 from toolpulse.runtime.delivery import Dispatcher
 from toolpulse.runtime.lifetime import EXIT_PATIENCE
-from toolpulse.runtime.worker import NonReentrantLock, Worker
+from toolpulse.runtime.worker import Worker
 from toolpulse.shape import Truncation
 from toolpulse.sinks.queue import Outbox, Pause
 from toolpulse.state.incidents import ACTIVE, Action, Decision
@@ -33,6 +34,8 @@ from toolpulse.state.pending import TallyKey
 from toolpulse.state.snapshot import Snapshot
 from toolpulse.stores.base import Store
 from toolpulse.stores.memory import MemoryStore
+
+T = TypeVar("T")
 
 PATIENCE: Final = 10.0
 """Seconds ``flush`` and ``close`` wait for what is under way, and for sinks."""
@@ -42,6 +45,9 @@ _FORK_PATIENCE: Final = 1.0
 
 _LOAD_PATIENCE: Final = 0.5
 """Seconds for which the first call of a tool waits for the store, where what it found is to be raised."""
+
+_ASK_PATIENCE: Final = 2.0
+"""Seconds that a question to the store waits for a flush that is under way."""
 
 _LAST_PAUSE: Final = 0.4
 """Seconds between two attempts to save as the process ends."""
@@ -73,6 +79,8 @@ class Engine:
 
     def __init__(self, store: Store, guard: Guard, outboxes: tuple[Outbox, ...], interval: float | None) -> None:
         self.channels: dict[tuple[str, str], ToolChannel] = {}
+        self.beyond: ToolChannel | None = None
+        """Counts the calls of tools and keys beyond those that are learned."""
         self.callbacks: dict[tuple[int, int], Outbox] = {}
         """Of ``on_drift`` callables, by their identity."""
         self.dispatcher = Dispatcher(outboxes, self.callbacks)
@@ -112,6 +120,11 @@ class Engine:
         return "retrying" if self._pause.failures or self._hangs else "memory" if self._fallen else "ok"
 
     @property
+    def _inside(self) -> bool:
+        """Whether the thread that asks is in the middle of judging or saving, and must not wait for either."""
+        return self._judging.mine or self._storing.mine
+
+    @property
     def _hangs(self) -> bool:
         asked = self._asked
         return asked > 0 and time.monotonic() - asked > _HANGS
@@ -130,7 +143,12 @@ class Engine:
         self.send(time.monotonic())
 
     def flush(self, timeout: float) -> bool:
-        """Judge, save and send what waits; False where something still waits after ``timeout``."""
+        """Judge, save and send what waits; False where something still waits after ``timeout``.
+
+        False at once where the thread came back in: it is doing so already.
+        """
+        if self._inside:
+            return False
         deadline = time.monotonic() + timeout
         self._work_now(timeout)
         return self.send(deadline) and not self._waits()
@@ -158,6 +176,21 @@ class Engine:
         for outbox in self.dispatcher.senders:
             outbox.stop()
 
+    def ask(self, question: Callable[[Store], T]) -> T | None:
+        """What the store answers; None where it is out of reach, or this thread is in the middle of using it."""
+        if self._closed or self._inside or not self._reachable or not self._storing.acquire(_ASK_PATIENCE):
+            return None
+        try:
+            return question(self._store)
+        except Exception as error:  # noqa: BLE001 - a store may raise anything; what is known here has to do
+            if isinstance(error, StoreUnreadable):
+                self._guard.failed("using the store", error)
+            else:
+                self._failed(error)
+            return None
+        finally:
+            self._storing.release()
+
     def close(self, deadline: float) -> None:
         """End the worker, close sinks and store; what does not come back by ``deadline`` is left behind."""
         if self._closed:
@@ -170,7 +203,7 @@ class Engine:
             outbox.close()
         for outbox in outboxes:
             outbox.join(deadline - time.monotonic())
-        if self._storing.acquire(deadline - time.monotonic()):
+        if not self._inside and self._storing.acquire(deadline - time.monotonic()):
             try:
                 with self._guard("closing the store"):
                     self._store.close()
@@ -182,7 +215,7 @@ class Engine:
     ) -> tuple[Decision, ...]:
         """Take a decision on an incident, or on all that are open of a tool; see ``Monitor.accept``."""
         self.flush(PATIENCE)
-        if not self._storing.acquire(PATIENCE):
+        if self._inside or not self._storing.acquire(PATIENCE):
             raise ToolPulseError(f"cannot {action} {target}: the monitor is busy")
         try:
             now = iso_time(time.time())
@@ -198,6 +231,8 @@ class Engine:
 
     def drift(self, channel: ToolChannel, key: TallyKey, truncations: tuple[Truncation, ...]) -> DriftError | None:
         """What an observation that was just counted means, in the caller's thread; the error to raise, if any."""
+        if self._inside or channel.counting:
+            return None  # it came back in; whoever is at it judges this one as well
         if not channel.loaded and not channel.asked:
             self._load(channel)
         if not channel.loaded:
@@ -222,6 +257,8 @@ class Engine:
 
         The worker's task. ``now``: however recent the store's last failure.
         """
+        if self._inside:
+            return
         deadline = time.monotonic() + timeout
         channels = list(self.channels.values()) if channels is None else channels
         if now:
@@ -299,9 +336,10 @@ class Engine:
                     return False
                 try:
                     arrived = channel.follow(transaction.now, transaction.saved)
-                    if channel.due:
+                    if channel.due and not channel.counting:
                         with self._guard("judging"):
                             events = channel.take()
+                        self._count_faults(channel)
                         after = live.snapshot()
                 finally:
                     self._judging.release()
@@ -349,15 +387,20 @@ class Engine:
 
     def _judge(self, channel: ToolChannel, timeout: float) -> None:
         """Judge beside the store, in memory."""
-        if not self._judging.acquire(timeout):
+        if channel.counting or not self._judging.acquire(timeout):
             return
         events: list[DriftEvent] = []
         try:
             with self._guard("judging"):
                 events = channel.judge()
+            self._count_faults(channel)
         finally:
             self._judging.release()
         self._tell(channel, events)
+
+    def _count_faults(self, channel: ToolChannel) -> None:
+        for error in channel.faults():
+            self._guard.failed("judging", error)
 
     def _tell(self, channel: ToolChannel | None, events: Sequence[DriftEvent]) -> None:
         for event in events:
@@ -467,7 +510,7 @@ class Engine:
             self._store.after_fork()
         for outbox in self.dispatcher.senders:
             outbox.after_fork()
-        for channel in self.channels.values():
+        for channel in (*self.channels.values(), *filter(None, [self.beyond])):
             channel.after_fork()
         if self.worker is not None:
             self.worker.after_fork()

@@ -18,6 +18,12 @@ MOST_KEYS: Final = 64
 
 OTHER_KEY: Final = "(other)"
 
+MOST_CHANNELS: Final = 2000
+"""Tools and variants of their calls, all together, that one monitor learns; each takes 16 KB or more."""
+
+OTHER_TOOLS: Final = "(other tools)"
+"""Where calls of further ones are counted; they are neither judged nor saved."""
+
 _LONGEST: Final = 64
 _MOST_BITS: Final = 8192  # Python refuses to print much longer integers in decimal
 

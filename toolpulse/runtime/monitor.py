@@ -6,10 +6,10 @@ sink has a thread of its own. What goes wrong while observing is swallowed, coun
 
 from __future__ import annotations
 
+import logging
 import time
 import weakref
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar, overload
 
 from toolpulse._base.classes import qualname
@@ -22,7 +22,7 @@ from toolpulse.runtime import settings as _settings
 from toolpulse.runtime.counters import ToolChannel
 from toolpulse.runtime.flush import PATIENCE, Engine
 from toolpulse.runtime.health import Health, tool_health
-from toolpulse.runtime.keys import MOST_KEYS, OTHER_KEY, as_text
+from toolpulse.runtime.keys import MOST_CHANNELS, MOST_KEYS, OTHER_KEY, OTHER_TOOLS, as_text
 from toolpulse.runtime.lifetime import look_after
 from toolpulse.runtime.settings import OnDrift, Settings
 from toolpulse.runtime.switch import switch
@@ -41,6 +41,8 @@ from toolpulse.stores.default import default_store
 
 T = TypeVar("T")
 
+
+_log = logging.getLogger("toolpulse")
 
 _GIVEN_UP: Final = frozenset({"CancelledError", "GeneratorExit"})
 
@@ -93,7 +95,7 @@ class Monitor:
         opened = open_store(store) if isinstance(store, str) else store
         self._engine = Engine(opened, self._guard, self._outboxes, interval if background else None)
         self._channels = self._engine.channels
-        self._keys: Counter[str] = Counter()
+        self._keys: dict[str, set[str]] = {}
         weakref.finalize(self, self._engine.retire).atexit = False
         look_after(self._engine, save_on_signals=save_on_signals)
 
@@ -144,16 +146,33 @@ class Monitor:
             self._guard.failed("observing a response", error)
 
     def incidents(self, tool: str | None = None) -> tuple[Incident, ...]:
-        """The incidents of a tool, or of all; the newest last."""
+        """The incidents of a tool, or of all; the newest last.
+
+        Those that the store has, of tools that were never called here, too, and what this process judged and has not
+        saved yet. With a store in memory, after ``close``, and while the store is down or this call came back in from a
+        sink or a signal handler, it is what this process knows.
+        """
+        stored = self._engine.ask(lambda store: store.incidents(tool))
+        found = {incident.id: incident for incident in stored or ()}
+        for channel in self._own(tool, unsaved=stored is not None):
+            found.update(channel.live.incident_log.incidents.copy())
+        return _by_time(found.values())
+
+    def _own(self, tool: str | None, *, unsaved: bool) -> list[ToolChannel]:
+        """The tracks of a tool, or of all; with ``unsaved`` those that know what the store does not."""
         channels = [channel for (name, _), channel in self._channels.copy().items() if tool in (None, name)]
-        found = [incident for channel in channels for incident in channel.live.incident_log.incidents.copy().values()]
-        return tuple(sorted(found, key=lambda incident: (incident.first_time, incident.opened, incident.id)))
+        return [channel for channel in channels if channel.ahead or channel.apart or not unsaved]
 
     def decisions(self, tool: str | None = None) -> tuple[Decision, ...]:
-        """The audit trail of a tool, or of all: every decision in the order it was taken."""
-        channels = [channel for (name, _), channel in self._channels.copy().items() if tool in (None, name)]
-        found = [decision for channel in channels for decision in channel.live.incident_log.decisions.copy().values()]
-        return tuple(sorted(found, key=lambda decision: decision.time))
+        """The audit trail of a tool, or of all: every decision in the order it was taken.
+
+        What the store has, or what this process knows, as for ``incidents``.
+        """
+        stored = self._engine.ask(lambda store: _stored_decisions(store, tool))
+        found = {decision.id: decision for decision in stored or ()}
+        for channel in self._own(tool, unsaved=stored is not None):
+            found.update(channel.live.incident_log.decisions.copy())
+        return tuple(sorted(found.values(), key=lambda decision: decision.time))
 
     def accept(self, target: str, *paths: str, reason: str = "", who: str = "") -> tuple[Decision, ...]:
         """Accept an incident by its id, or all that are open of a tool by its name; ``paths`` picks changes of one.
@@ -199,6 +218,8 @@ class Monitor:
         by_tool: dict[str, list[ToolChannel]] = {}
         for (tool, _), channel in channels:
             by_tool.setdefault(tool, []).append(channel)
+        if self._engine.beyond is not None:
+            by_tool.setdefault(OTHER_TOOLS, []).append(self._engine.beyond)
         swallowed = self._guard.swallowed
         return Health(
             tools={tool: tool_health(of_tool) for tool, of_tool in by_tool.items()},
@@ -220,22 +241,47 @@ class Monitor:
 
     def _new_channel(self, tool: str, key: str, settings: Settings) -> ToolChannel:
         with self._engine.making:
-            if (tool, key) not in self._channels and key and self._keys[tool] >= MOST_KEYS:
+            keys = self._keys.get(tool, ())
+            if key and key not in keys and len(keys) >= MOST_KEYS:
                 key = OTHER_KEY
             channel = self._channels.get((tool, key))
-            if channel is None:
-                sealed = self._baselines.get(tool)
-                readers = settings.consumers or self._readers(tool, settings.function)
-                readers = readers or (sealed.consumers if sealed else ()) or (DEFAULT,)
-                # a walk of its own: what it remembers of keys goes when they are found to be data
-                walker = settings.walker.with_maps(frozenset(), frozenset())
-                how = sealed.unwrap if sealed else settings.unwrap
-                live = Live(tool, key, walker, readers, sealed, self._confirm, how)
-                callback = self._callback(tool, settings.on_drift)
-                channel = ToolChannel(live, sealed.unwrap if sealed else None, callback.put if callback else None)
-                self._channels[tool, key] = channel
-                self._keys[tool] += bool(key)
+            if channel is not None:
+                return channel
+            if len(self._channels) >= MOST_CHANNELS:
+                return self._engine.beyond or self._begin_beyond(settings)
+            made = self._made_track(tool, key, settings)
+            # a signal handler or a finalizer that called the tool meanwhile has made the one that counts
+            channel = self._channels.setdefault((tool, key), made)
+            if key:
+                self._keys.setdefault(tool, set()).add(key)
             return channel
+
+    def _made_track(self, tool: str, key: str, settings: Settings) -> ToolChannel:
+        sealed = self._baselines.get(tool)
+        readers = settings.consumers or self._readers(tool, settings.function)
+        readers = readers or (sealed.consumers if sealed else ()) or (DEFAULT,)
+        # a walk of its own: what it remembers of keys goes when they are found to be data
+        walker = settings.walker.with_maps(frozenset(), frozenset())
+        how = sealed.unwrap if sealed else settings.unwrap
+        live = Live(tool, key, walker, readers, sealed, self._confirm, how)
+        callback = self._callback(tool, settings.on_drift)
+        return ToolChannel(live, sealed.unwrap if sealed else None, callback.put if callback else None)
+
+    def _begin_beyond(self, settings: Settings) -> ToolChannel:
+        """Where calls beyond the bound are counted, from the first of them on; it is told of once."""
+        walker = settings.walker.with_maps(frozenset(), frozenset())
+        made = ToolChannel(Live(OTHER_TOOLS, "", walker, ()))
+        made.beyond = True
+        if self._engine.beyond is not None:  # made meanwhile by a signal handler
+            return self._engine.beyond
+        self._engine.beyond = made
+        with self._guard("warning of too many tools"):
+            _log.warning(
+                "toolpulse: more than %d tools and keys; calls of further ones are counted as %s, and not judged",
+                MOST_CHANNELS,
+                OTHER_TOOLS,
+            )
+        return made
 
     def _readers(self, tool: str, function: Any) -> tuple[Consumer, ...]:
         """The monitor's consumers that read a tool."""
@@ -257,7 +303,7 @@ class Monitor:
             name = "on_drift" if on_drift is self._on_drift else f"on_drift of {tool}"
             # one attempt an event: it is the application's code, and an error in it will not go away
             outbox = Outbox(name, _Callback(on_drift), self._guard, retries=False)
-            self._engine.callbacks[identity] = outbox
+            outbox = self._engine.callbacks.setdefault(identity, outbox)
             if self._engine.worker is not None:
                 outbox.start()
         return outbox
@@ -280,6 +326,9 @@ class Monitor:
         """Count what was seen, and judge it now where that was asked for."""
         if seen.outcome == "error":
             self.count_error(channel, "result")
+            return
+        if channel.beyond:
+            channel.record_unseen()
             return
         hurry = channel.record(seen, broken)
         drift = None
@@ -346,6 +395,15 @@ class _Callback:
 
     def emit(self, event: DriftEvent) -> None:
         self._function(event)
+
+
+def _by_time(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
+    return tuple(sorted(incidents, key=lambda incident: (incident.first_time, incident.opened, incident.id)))
+
+
+def _stored_decisions(store: Store, tool: str | None) -> list[Decision]:
+    known = [store.load(name, key) for name, key in store.tools() if tool in (None, name)]
+    return [decision for snapshot in known if snapshot is not None for decision in snapshot.decisions.values()]
 
 
 def _default_sinks() -> tuple[Sink, ...]:

@@ -37,8 +37,12 @@ class _Process:
 
     def _make(self) -> Monitor:
         with self._making:
+            if self._monitor is not None:
+                return self._monitor
+            made = _default_monitor()
+            # a signal handler that called a watched tool meanwhile has made the one that counts
             if self._monitor is None:
-                self._monitor = _default_monitor()
+                self._monitor = made
             return self._monitor
 
     def expect_calls(self) -> None:

@@ -12,26 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class NonReentrantLock:
-    """A lock that its holder gets no second time: a signal handler or a sink that comes back in is turned away."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holder: int | None = None
-
-    def acquire(self, timeout: float) -> bool:
-        """Wait up to ``timeout`` seconds for it; True means that ``release`` has to follow."""
-        if self._holder == threading.get_ident() or not self._lock.acquire(timeout=max(timeout, 0.0)):
-            return False
-        self._holder = threading.get_ident()
-        return True
-
-    def release(self) -> None:
-        """Let the next one in."""
-        self._holder = None
-        self._lock.release()
-
-
 class Worker:
     """Calls ``flush`` at most every ``interval`` seconds after ``wake``, and rests until then.
 
@@ -50,6 +30,8 @@ class Worker:
 
     def _reset(self) -> None:
         self._change = threading.Condition()
+        self._launching = threading.Lock()
+        """Nobody waits for it: whoever finds it taken leaves the start of the thread to its holder."""
         self._thread: threading.Thread | None = None
         self._wanted = False
         self._hurry = False
@@ -66,14 +48,17 @@ class Worker:
             self._wanted = True
             self._hurry = self._hurry or hurry
             self._change.notify_all()
-            if self._thread is not None:
+            if self._thread is not None or not self._launching.acquire(blocking=False):
                 return
-            # known before it runs, so that no second one is started meanwhile
-            self._thread = threading.Thread(target=self._run, name="toolpulse", daemon=True)
-        self._launch(self._thread)
+        try:
+            self._launch()
+        finally:
+            self._launching.release()
 
-    def _launch(self, thread: threading.Thread) -> None:
+    def _launch(self) -> None:
         begins()
+        # known before it runs, for it says itself when it ends
+        self._thread = thread = threading.Thread(target=self._run, name="toolpulse", daemon=True)
         try:
             thread.start()
         except RuntimeError:  # the interpreter is ending, and the flush at exit is still to come
@@ -91,7 +76,9 @@ class Worker:
     def flush(self, timeout: float) -> bool | None:
         """Have the thread flush now. False where it has not ended after ``timeout`` seconds, None without a thread."""
         with self._change:
-            if self._thread is None or self._thread is threading.current_thread() or self._stopped:
+            thread = self._thread
+            # one that is just being started may be so by the caller, further up in its stack
+            if thread is None or thread is threading.current_thread() or self._stopped or not thread.is_alive():
                 return None
             self._wanted = self._hurry = True
             wanted = self._begun + 1

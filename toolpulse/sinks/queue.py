@@ -86,6 +86,7 @@ class Outbox:
     def _reset(self) -> None:
         self._change = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._starting = False
         self._sender: int | None = None
         self._tried = 0
         self._failed = 0
@@ -106,11 +107,16 @@ class Outbox:
     def start(self) -> None:
         """Send in a thread from now on; where none can be started any more, ``send`` goes on doing it."""
         with self._change:
-            if self._thread is None and not self._ending:
+            if self._thread is not None or self._starting or self._ending:
+                return
+            self._starting = True  # for a signal handler that comes back in
+            try:
                 thread = threading.Thread(target=self._run, name=f"toolpulse {self.name}", daemon=True)
                 with suppress(RuntimeError):
                     thread.start()
                     self._thread = thread
+            finally:
+                self._starting = False
 
     def send(self, timeout: float) -> bool:
         """Have what waits sent now, however recent the last failure.

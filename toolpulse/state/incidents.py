@@ -135,6 +135,17 @@ def _as_rates(changes: Iterable[ChangeKey]) -> Iterable[ChangeKey]:
     return [(path, _RATE_OF[rule], after) for path, rule, after in changes if rule in _RATE_OF]
 
 
+def _to_tell(incident: Incident, status: str) -> Incident:
+    return msgspec.structs.replace(
+        incident,
+        status=status,
+        told=incident.count,
+        told_risk=incident.risk,
+        tellings=incident.tellings + 1,
+        silent=False,
+    )
+
+
 class IncidentLog:
     """The incidents of one (tool, key), which change belongs to which, and what was decided."""
 
@@ -200,7 +211,10 @@ class IncidentLog:
             self.emptied.add(incident.id)
 
     def seen(self, name: str, count: int, last: int, time: str) -> Incident | None:
-        """Count observations to an incident; the incident where that is to be told, else None."""
+        """Count observations to an incident; where that is to be told the incident as it stands then, else None.
+
+        It counts as told once ``told`` was called with it.
+        """
         before = self.incidents.get(name)
         if before is None:
             return None
@@ -209,16 +223,30 @@ class IncidentLog:
             if now.count < self.confirm:
                 self.incidents[name] = now
                 return None
-            return self._told(now, "open" if now.risk.is_news else "noted")
+            self.incidents[name] = now
+            return _to_tell(now, "open" if now.risk.is_news else "noted")
         if before.status == "resolved":
             now = msgspec.structs.replace(now, status="reopened", silent=True)
         if now.status in ACTIVE and now.silent and (now.count >= LOUDER * now.told or now.risk > now.told_risk):
-            return self._told(now, "reopened")
+            self.incidents[name] = now
+            return _to_tell(now, "reopened")
         self.incidents[name] = now
         return None
 
+    def told(self, incident: Incident) -> None:
+        """The event was made that tells of what ``seen``, ``resolve`` or ``owed`` gave."""
+        self.incidents[incident.id] = incident
+
+    def owed(self) -> list[Incident]:
+        """What was confirmed and not told of, because no event could be made of it then."""
+        return [
+            _to_tell(incident, "open" if incident.risk.is_news else "noted")
+            for incident in self.incidents.values()
+            if incident.status == "pending" and incident.count >= self.confirm
+        ]
+
     def resolve(self, ordinal: int) -> list[Incident]:
-        """Resolve what stayed away improbably long up to ``ordinal``; those whose end is to be told."""
+        """Resolve what stayed away improbably long up to ``ordinal``; those whose end is to be told, as in ``seen``."""
         told = []
         for incident in list(self.incidents.values()):
             away = ordinal - incident.last
@@ -231,7 +259,7 @@ class IncidentLog:
                 if incident.silent:
                     self.incidents[incident.id] = msgspec.structs.replace(incident, status="resolved", silent=False)
                 else:
-                    told.append(self._told(incident, "resolved"))
+                    told.append(_to_tell(incident, "resolved"))
         return told
 
     def lapse(self, ordinal: int) -> frozenset[str]:
@@ -240,6 +268,7 @@ class IncidentLog:
             incident.id
             for incident in self.incidents.values()
             if incident.status == "pending"
+            and incident.count < self.confirm
             and ordinal - incident.last >= AWAY
             and all(f.rule_id in LAPSES for f in incident.findings if f.risk.is_news)
         )
@@ -282,18 +311,6 @@ class IncidentLog:
             self.accepted.update(changes)
         else:
             self.accepted.difference_update(changes)
-
-    def _told(self, incident: Incident, status: str) -> Incident:
-        now = msgspec.structs.replace(
-            incident,
-            status=status,
-            told=incident.count,
-            told_risk=incident.risk,
-            tellings=incident.tellings + 1,
-            silent=False,
-        )
-        self.incidents[now.id] = now
-        return now
 
     def _forget_one(self) -> None:
         """Additions go first, then what is over, what is open, what was decided; the longest unseen of equals."""

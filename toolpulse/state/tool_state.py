@@ -69,6 +69,12 @@ class Live:
         """The incidents to which emptiness that teaches was counted in this flush."""
         self._cuts: set[tuple[str, str]] = set()
         self._announced = sealed is not None
+        self.faults: list[Exception] = []
+        """What went wrong while events were made; whoever reads it empties it."""
+        self._made: list[DriftEvent] = []
+        """The events not yet handed over."""
+        self._to_note: list[tuple[tuple[Change, ...], str]] = []
+        """What is to be noted in passing, and when it was seen."""
 
     @property
     def learning(self) -> bool:
@@ -200,55 +206,82 @@ class Live:
         return more >= self._confirm
 
     def take(self, tallies: Iterable[Tally], calls: Calls = NO_CALLS) -> list[DriftEvent]:
-        """Judge tallies in order of their first ordinal, then what is away and how calls fail; the events to tell."""
+        """Judge tallies in order of their first ordinal, then what is away and how calls fail; the events to tell.
+
+        An incident whose event cannot be made is told of later, and the error is among ``faults``. Where this raises,
+        ``hand_over`` gives the events made until then.
+        """
         self._same = False
-        events: list[DriftEvent] = []
         ordered = sorted(tallies, key=lambda tally: tally.first)
+        if ordered:
+            self._tell_owed(ordered[0].time)
         for tally in ordered:
             if not self._announced and tally.first > WARM:
-                events.extend(self._learned(tally.time))
+                self._learned(tally.time)
             self.observations += tally.count
-            events.extend(self._take(tally))
-            events.extend(self._new_cuts(tally))
-        if not self._announced and self.observations >= WARM:
-            events.extend(self._learned(ordered[-1].time))
+            self._take(tally)
+            self._new_cuts(tally)
+        if ordered and not self._announced and self.observations >= WARM:
+            self._learned(ordered[-1].time)
         if ordered:
-            events.extend(self._silences(ordered))
+            self._silences(ordered)
             self._newest = None
             self._again.clear()
             newest = max(ordered, key=lambda tally: tally.last)
-            events.extend(self._event(i, newest) for i in self.incident_log.resolve(self.observations))
+            for over in self.incident_log.resolve(self.observations):
+                self._tell(over, newest)
             self._release(only=self.incident_log.lapse(self.observations))
         self.calls = self.calls.followed_by(calls)
         if calls.errors:
-            events.extend(self._errors(calls))
-        return events
+            self._errors(calls)
+        return self.hand_over()
 
-    def _take(self, tally: Tally) -> list[DriftEvent]:
+    def hand_over(self) -> list[DriftEvent]:
+        """The events that were made since this was called last."""
+        made, self._made = self._made, []
+        return made
+
+    def _tell(self, incident: Incident, tally: Tally | None = None, time: str = "") -> None:
+        """Make the event of an incident; only then it counts as told."""
+        try:
+            event = self._event(incident, tally, time)
+        except Exception as error:  # noqa: BLE001 - nothing else may be lost with it
+            self.faults.append(error)
+            return
+        self.incident_log.told(incident)
+        self._made.append(event)
+
+    def _tell_owed(self, time: str) -> None:
+        for incident in self.incident_log.owed():
+            self._tell(incident, time=time)
+        self._note_all()
+
+    def _take(self, tally: Tally) -> None:
         held = self._held.get(tally.key)
         if held is not None:
             self._held[tally.key] = held = msgspec.structs.replace(held, row=join(held.row, tally.row))
-            return self._count(held, tally)
+            self._count(held, tally)
+            return
         known = None if tally.broken else self.taught.get(tally.row.key)
         # what a known shape lacks may be required by now if it was gone for as long as that takes
         if known is not None and tally.first - known.last <= WARM:
             self._teach(tally)
-            return self._emptied_again(tally)
-        if self.sealed is None and tally.first <= WARM and not tally.broken:
+            self._emptied_again(tally)
+        elif self.sealed is None and tally.first <= WARM and not tally.broken:
             self._teach(self._read(tally))
-            return []
-        return self._take_new(tally)
+        else:
+            self._take_new(tally)
 
-    def _take_new(self, tally: Tally) -> list[DriftEvent]:
+    def _take_new(self, tally: Tally) -> None:
         read = self._read(tally)
         if read is not tally:
-            return self._take(read)
-        events: list[DriftEvent] = []
+            self._take(read)
+            return
         judged = self._judge(tally)
         if self.sealed is None and any(change.fact in {"added", "missing"} for change in judged.changes):
             learned = self._settle(tally.row)
             if learned is not None:
-                events.extend(self._map_event(decision, tally.time) for decision in learned)
+                self._note_maps(learned, tally.time)
                 tally = self._read(tally)
                 judged = self._judge(tally)
         found = self.incident_log.news(judged.findings)
@@ -257,7 +290,7 @@ class Live:
             self._teach(msgspec.structs.replace(tally, shape=judged.shape))
         else:
             self._hold(tally.key, held)
-        return events + self._count(held, tally)
+        self._count(held, tally)
 
     def _read(self, tally: Tally) -> Tally:
         """A tally that was walked before a map was learned, as it is read since; no key of the map is left in it."""
@@ -287,17 +320,19 @@ class Live:
             del self._held[rarest]
         self._held[key] = held
 
-    def _count(self, held: Held, tally: Tally) -> list[DriftEvent]:
+    def _count(self, held: Held, tally: Tally) -> None:
         """Count a tally to its incidents."""
         if tally.key in self._held:
             self._hold_back(tally.shape, tally.count, tally.last)
-        return self._seen(held.incidents, tally.count, tally)
+        self._seen(held.incidents, tally.count, tally)
 
-    def _seen(self, names: Iterable[str], count: int, tally: Tally) -> list[DriftEvent]:
-        told = (self.incident_log.seen(name, count, tally.last, tally.time) for name in sorted(names))
-        return [self._event(incident, tally) for incident in told if incident is not None]
+    def _seen(self, names: Iterable[str], count: int, tally: Tally) -> None:
+        for name in sorted(names):
+            told = self.incident_log.seen(name, count, tally.last, tally.time)
+            if told is not None:
+                self._tell(told, tally)
 
-    def _emptied_again(self, tally: Tally) -> list[DriftEvent]:
+    def _emptied_again(self, tally: Tally) -> None:
         """Count a response that teaches to the emptiness it shows again, where that was never seen before its incident.
 
         One that is empty at times is ordinary, and only a long run of it counts: see ``_silences``.
@@ -312,25 +347,24 @@ class Live:
                     names.append(name)
                     break
         self._again.update(names)
-        return self._seen(names, tally.count, tally)
+        self._seen(names, tally.count, tally)
 
-    def _silences(self, tallies: list[Tally]) -> list[DriftEvent]:
+    def _silences(self, tallies: list[Tally]) -> None:
         """What the newest observation that taught lacks, and that has been away improbably long: one incident."""
         newest = self._newest
         if self.sealed is not None or self.learning or newest is None:
-            return []
+            return
         now, among = newest.last, self.taught.parts
         away = silences(self.profile, newest.shape, now=now, among=among, held=self._held_back)
         told = [(change, self.incident_log.news(findings((change,), self.consumers, sealed=False))) for change in away]
         fresh = [(change, found) for change, found in told if found and not self.incident_log.of(found)]
         again = [(change, found) for change, found in told if self.incident_log.of(found)]
-        events: list[DriftEvent] = []
         if fresh:
             longest = max(change.shown for change, _ in fresh)
             names = self.incident_log.open(
                 tuple(f for _, found in fresh for f in found), now - longest + 1, newest.time
             )
-            events += self._seen(names, longest, newest)
+            self._seen(names, longest, newest)
         counts: dict[str, int] = {}
         for change, found in again:
             for name in self.incident_log.open(found, now - change.shown + 1, newest.time) - self._again:
@@ -338,19 +372,19 @@ class Live:
                 count = change.shown if new else sum(tally.count for tally in tallies if shows(tally.shape, change))
                 counts[name] = max(counts.get(name, 0), count)
         for name, count in sorted(counts.items()):
-            events += self._seen((name,), count, newest)
-        return events
+            self._seen((name,), count, newest)
 
-    def _errors(self, block: Calls) -> list[DriftEvent]:
+    def _errors(self, block: Calls) -> None:
         """Whether calls fail improbably often; ``block`` holds those that are new."""
         now = self.calls
         change = failing(calls=now.calls, errors=now.errors, run=now.run, recent=len(now.failed))
         found = self.incident_log.news(findings((change,), self.consumers, sealed=False)) if change else ()
         if not found:
-            return []
-        names = self.incident_log.open(found, self.observations, block.time)
-        told = (self.incident_log.seen(name, block.errors, self.observations, block.time) for name in sorted(names))
-        return [self._event(incident, time=block.time) for incident in told if incident is not None]
+            return
+        for name in sorted(self.incident_log.open(found, self.observations, block.time)):
+            told = self.incident_log.seen(name, block.errors, self.observations, block.time)
+            if told is not None:
+                self._tell(told, time=block.time)
 
     def _event(self, incident: Incident, tally: Tally | None = None, time: str = "") -> DriftEvent:
         event = drift_event(
@@ -423,28 +457,45 @@ class Live:
                 self.taught.teach(held.row)
                 self._held_back.release(held.row.count, held.row.last)
 
-    def _learned(self, time: str) -> list[DriftEvent]:
-        self._announced = True
+    def _learned(self, time: str) -> None:
         decisions = self._settle() or ()
-        summary = describe(self.taught, self.observations, self.consumers)
-        cuts = sorted({f"{path}: {limit}" for path, limit in self._cuts})
-        told = self._noted("learned", summary, time, cuts=cuts)
-        return [told, *(self._map_event(decision, time) for decision in decisions)]
+        try:
+            summary = describe(self.taught, self.observations, self.consumers)
+            cuts = sorted({f"{path}: {limit}" for path, limit in self._cuts})
+            self._made.append(self._noted("learned", summary, time, cuts=cuts))
+            self._announced = True
+        except Exception as error:  # noqa: BLE001 - told with the next tallies, and nothing else is lost with it
+            self.faults.append(error)
+        self._note_maps(decisions, time)
 
-    def _map_event(self, decision: MapDecision, time: str) -> DriftEvent:
-        return self._note((Change(decision.path, "map", "object", "object", decision.why),), time)
+    def _note_maps(self, decisions: Iterable[MapDecision], time: str) -> None:
+        for decision in decisions:
+            self._note((Change(decision.path, "map", "object", "object", decision.why),), time)
 
-    def _new_cuts(self, tally: Tally) -> list[DriftEvent]:
+    def _new_cuts(self, tally: Tally) -> None:
         """Tell once of each place that was cut for the first time after the warm-up."""
         new = [cut for cut in self._cuts_of(tally) if (cut.path, cut.limit) not in self._cuts]
         if not new or len(self._cuts) > MOST_SHAPES:
-            return []
+            return
         self._cuts.update((cut.path, cut.limit) for cut in new)
-        return [] if self.sealed is not None or tally.first <= WARM else [self._note(_cut_changes(new), tally.time)]
+        if self.sealed is None and tally.first > WARM:
+            self._note(_cut_changes(new), tally.time)
 
-    def _note(self, changes: tuple[Change, ...], time: str) -> DriftEvent:
-        found = findings(changes, self.consumers)
-        return self._noted("noted", "", time, found)
+    def _note(self, changes: tuple[Change, ...], time: str) -> None:
+        self._to_note.append((changes, time))
+        self._note_all()
+
+    def _note_all(self) -> None:
+        """Tell what is to be noted, where anybody finds anything in it; what fails is tried again."""
+        waiting, self._to_note = self._to_note, []
+        for changes, time in waiting:
+            try:
+                found = findings(changes, self.consumers)
+                if found:
+                    self._made.append(self._noted("noted", "", time, found))
+            except Exception as error:  # noqa: BLE001 - nothing else may be lost with it
+                self.faults.append(error)
+                self._to_note.append((changes, time))
 
     def _noted(
         self, status: str, summary: str, time: str, found: tuple[Finding, ...] = (), cuts: Iterable[str] = ()

@@ -5,7 +5,8 @@ old writer. A schema for the *output* is met by readers who know the old one, so
 writer, old reader. Each row has a risk for either.
 
 The rules that responses have too bear the same ids and, to readers, the same risks as in ``toolpulse.judgement.rules``;
-a test holds the two tables together. A new rule is one row here, a case in its test, and a line in ``docs/provenance.md``.
+a test holds the two tables together. A new rule is one row here, a case in its test, and a line in
+``docs/provenance.md``.
 """
 
 from __future__ import annotations
