@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from importlib.util import find_spec
 
@@ -20,6 +21,20 @@ settings.register_profile("default", deadline=None, derandomize=True, suppress_h
 settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
 settings.register_profile("explore", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# A shell that starts this in the background lets it ignore Ctrl-C, and each program that a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """A process for each core, eight at most; none for named files, which are done before the processes have begun."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    few = named and all(".py" in argument for argument in config.args)
+    return 0 if few or cores == 1 else min(cores, 8)
 
 
 @pytest.fixture(autouse=True)
