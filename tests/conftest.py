@@ -5,6 +5,7 @@ import signal
 from collections import Counter
 from importlib.util import find_spec
 
+import cli_stores
 import pytest
 from hypothesis import HealthCheck, settings
 from programs import Program
@@ -101,6 +102,18 @@ def start(tmp_path):
     for program in programs:
         program.process.kill()
         program.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def db(tmp_path):
+    """The URL of a store that is not there yet."""
+    return cli_stores.sqlite(tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_db(request, tmp_path):
+    """The same, on either engine."""
+    return cli_stores.sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 def _noted(error: Exception, place: str) -> Exception:
