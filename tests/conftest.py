@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -24,7 +25,7 @@ settings.register_profile("explore", settings.get_profile("default"), max_exampl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-# A shell that starts this in the background lets it ignore Ctrl-C, and each program that a test starts would inherit that.
+# What a shell starts in the background ignores Ctrl-C, and so would each program that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -36,6 +37,12 @@ def pytest_xdist_auto_num_workers(config):
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     few = named and all(".py" in argument for argument in config.args)
     return 0 if few or cores == 1 else min(cores, 8)
+
+
+def pytest_collection_finish():
+    """Nothing that is there by now is garbage: later collections, of which tests ask many, need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
