@@ -20,6 +20,7 @@ HEADS = {
     "bench_judge": "microseconds to judge a shape not seen before",
     "bench_store": "processes on one store",
     "bench_threads": "kilobytes after 10,000 calls and at the end",
+    "bench_worst": "milliseconds of processor time a response, the least of the rounds",
     "bytes_ratio": "bytes of shapes beside bytes of responses",
     "replay": "incidents told of beside alerts of plain rules",
     "traffic": "scenario",
