@@ -28,8 +28,8 @@ from toolpulse.evidence.rows import Row
 from toolpulse.judgement.consumer import DEFAULT
 from toolpulse.shape import Walker
 from toolpulse.state.pending import TallyKey
-from toolpulse.state.snapshot import EMPTY, Held, Snapshot
-from toolpulse.state.tool_state import Live
+from toolpulse.state.snapshot import EMPTY, Quarantined, Snapshot
+from toolpulse.state.tool_state import ToolState
 from toolpulse.stores import open_store
 
 CALLER_RATIO: Final = 1.1
@@ -57,8 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         flushed = [(name, *flushing(url(), args.rounds)) for name, url in urls.items()]
         table("milliseconds a flush", ("store", "of 1 tool", "of 50 tools, each"), flushed)
         seconds = 0.1 if args.quick else 2.0
-        turns = [(name, *(turning(url(), *how, seconds) for how in _WRITERS)) for name, url in urls.items()]
-        table("transactions a second", ("store", "1 writer", "8 writers", "8 on a tool each"), turns)
+        crowd = args.processes
+        ways = ((1, True), (crowd, True), (crowd, False))
+        turns = [(name, *(turning(url(), *how, seconds) for how in ways)) for name, url in urls.items()]
+        table("transactions a second", ("store", "1 writer", f"{crowd} writers", f"{crowd} on a tool each"), turns)
         loaded = [(name, *loading(url(), shapes, paths)) for name, url in urls.items()]
         steps = ("store", "save", "load", "fold", "follow none", "follow a row")
         table(f"milliseconds for {shapes} shapes of {paths} paths", steps, loaded)
@@ -66,9 +68,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         table("kilobytes a tool", ("store", *(f"{s} x {p}{' twice' * t}" for s, p, t in _kept(shapes, paths))), kept)
     worst = max(ratio for _, ratios in called for ratio in ratios)
     return verdict([("a call to one in memory", worst, CALLER_RATIO)], check=args.check)
-
-
-_WRITERS: Final = ((1, True), (8, True), (8, False))
 
 
 def _kept(shapes: int, paths: int) -> list[tuple[int, int, bool]]:
@@ -248,7 +247,7 @@ def loading(url: str, shapes: int, paths: int) -> tuple[float, ...]:
     store, other = open_store(url), open_store(url)
     store.tools()
     loaded = once(lambda: store.load("t", ""))
-    live = Live("t", "", Walker(), (DEFAULT,))
+    live = ToolState("t", "", Walker(), (DEFAULT,))
     known = store.load("t", "")
     assert known is not None
     folded = once(lambda: live.follow(known))
@@ -264,7 +263,7 @@ def loading(url: str, shapes: int, paths: int) -> tuple[float, ...]:
     return tuple(seconds * 1e3 for seconds in (saved, loaded, folded, nothing, statistics.median(times)))
 
 
-def _follow(store: Any, live: Live) -> None:
+def _follow(store: Any, live: ToolState) -> None:
     with store.transaction("t", "", "v") as transaction:
         live.follow(transaction.now)
 
@@ -276,9 +275,11 @@ def _save(store: Any, snapshot: Snapshot, tool: str = "t") -> None:
 
 def _snapshot(shapes: int, paths: int, *, held: bool = False) -> Snapshot:
     rows = rows_of(shapes, paths)
-    again = {TallyKey(row.shape, "json-text", (), ()): Held(row, (), frozenset()) for row in rows} if held else {}
+    again = (
+        {TallyKey(row.shape, "json-text", (), ()): Quarantined(row, (), frozenset()) for row in rows} if held else {}
+    )
     total = sum(row.count for row in rows)
-    return msgspec.structs.replace(EMPTY, observations=total, rows={row.key: row for row in rows}, held=again)
+    return msgspec.structs.replace(EMPTY, observations=total, rows={row.key: row for row in rows}, quarantined=again)
 
 
 def keeping(url: str, shapes: int, paths: int, held: bool) -> float:

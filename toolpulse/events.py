@@ -15,7 +15,7 @@ from toolpulse.state.incidents import names_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.judgement.consumer import Finding
+    from toolpulse.judgement.findings import Finding
     from toolpulse.state.incidents import Incident
 
 SCHEMA: Final = 1
@@ -94,16 +94,16 @@ def drift_event(
     after: str | None,
     encoding: str,
     coverage: Iterable[str] = (),
-    life: int = 0,
+    generation: int = 0,
 ) -> DriftEvent:
     """The event that tells of an incident as it stands at ``ordinal``.
 
-    ``life`` tells what was forgotten from what came after it: each has ids of its own.
+    ``generation`` tells what was forgotten from what came after it: each has ids of its own.
     """
     changes = _changes(incident.findings)
     patterns = {change.pattern for change in changes if change.pattern}
     return DriftEvent(
-        id=event_id(life, incident.id, incident.status, incident.tellings),
+        id=event_id(generation, incident.id, incident.status, incident.report_count),
         time=time,
         tool=incident.tool,
         key=incident.key,
@@ -133,14 +133,14 @@ def note(
     count: int,
     coverage: Iterable[str] = (),
     findings: tuple[Finding, ...] = (),
-    life: int = 0,
+    generation: int = 0,
 ) -> DriftEvent:
     """An event that is no incident: what was learned, and what was noted in passing."""
     changes = _changes(findings)
     summary = summary or summarise(changes)
     return DriftEvent(
         # told again of the same, it is the same, however many observations that took
-        id=event_id(life, _identity(tool, key, "" if status == "learned" else summary), status, 0),
+        id=event_id(generation, _identity(tool, key, "" if status == "learned" else summary), status, 0),
         time=time,
         tool=tool,
         key=key,
@@ -164,9 +164,9 @@ def _identity(*names: str) -> str:
     return digest(ascii_json(names))[:12]
 
 
-def event_id(life: int, incident: str, status: str, number: int) -> str:
+def event_id(generation: int, incident: str, status: str, number: int) -> str:
     """A stable id, 16 hex digits: the same event told twice has it twice."""
-    return digest(f"{life} {incident} {status} {number}".encode())[:16]
+    return digest(f"{generation} {incident} {status} {number}".encode())[:16]
 
 
 def names_keys(event: DriftEvent, maps: frozenset[Path]) -> bool:

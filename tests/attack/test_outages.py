@@ -53,7 +53,9 @@ def _nothing_is_lost(program, folder, url):
     store = open_store(url)
     known = whole(store)
     assert known.observations == known.calls.calls == calls
-    assert [incident.count for incident in known.incidents.values()] == [held.row.count for held in known.held.values()]
+    assert [incident.count for incident in known.incidents.values()] == [
+        held.row.count for held in known.quarantined.values()
+    ]
     store.close()
 
 

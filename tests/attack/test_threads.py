@@ -72,7 +72,7 @@ def test_sixteen_threads_with_new_shapes_are_counted_exactly(hurried):
         store = monitor._engine._store
         known = store.load("t", "")
     counted = {
-        row.shape.fingerprint: row.count for row in [*known.rows.values(), *(h.row for h in known.held.values())]
+        row.shape.fingerprint: row.count for row in [*known.rows.values(), *(h.row for h in known.quarantined.values())]
     }
     each = Counter(shape_of(response(number)).fingerprint for number in range(CALLS))
     assert counted == {fingerprint: THREADS * count for fingerprint, count in each.items()}

@@ -155,7 +155,7 @@ def test_what_is_there_is_not_replaced_unasked(db, tmp_path, capsys):
     assert known(db) == before
     printed(capsys, db, "baseline", "import", "search_docs", tmp_path / "b.json", "--replace")
     after = known(db)
-    assert (after.observations, after.held) == (30, {})
+    assert (after.observations, after.quarantined) == (30, {})
     assert [row.count for row in after.rows.values()] == [30]
     assert after.decisions == before.decisions
     assert after.incidents.keys() == before.incidents.keys()
@@ -324,6 +324,6 @@ def test_hostile_names_are_harmless(db, tmp_path, capsys):
 def test_what_cannot_be_read_is_not_exported(db, tmp_path, capsys):
     """Half a baseline would be worse than none."""
     broken(db)
-    change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE held = 0")
+    change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE quarantined = 0")
     assert "toolpulse doctor" in refused(capsys, 4, db, "baseline", "export", TOOL, "-o", tmp_path / "b.json")
     assert not (tmp_path / "b.json").exists()

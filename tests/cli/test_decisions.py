@@ -48,7 +48,7 @@ def test_what_is_accepted_is_learned(any_db, capsys):
         assert monitor.health().tools["app.search_docs"].calls == 28
     now, _ = known(any_db)
     assert sum(row.count for row in now.rows.values()) == 28
-    assert not now.held
+    assert not now.quarantined
 
 
 def test_one_change_of_an_incident(db, capsys):
@@ -62,7 +62,7 @@ def test_one_change_of_an_incident(db, capsys):
     ]
     now, incident = known(db)
     assert incident.status == "open"
-    assert now.held
+    assert now.quarantined
     assert "it has id, score" in refused(capsys, 64, db, "accept", incident.id, "note", "--reason", "x")
     assert "not a path" in refused(capsys, 64, db, "accept", incident.id, "a..b", "--reason", "x")
     assert "1 quarantined response" not in printed(capsys, db, "accept", incident.id, "id", "--reason", "x")[-1]
@@ -81,7 +81,7 @@ def test_what_is_kept_out(db, capsys, action, status, then):
     assert then in lines[-1]
     now, incident = known(db)
     assert incident.status == status
-    assert now.held == before.held
+    assert now.quarantined == before.quarantined
     assert as_json(capsys, db, action, "search_docs", "--reason", "x")["decisions"] == []
 
 

@@ -56,6 +56,7 @@ def calls_of(function: Any, *args: Any) -> Counter[str]:
     return seen
 
 
+@pytest.mark.timeout(600)  # some start many processes, which on a busy machine wait for each other
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in HEADS])
 def test_a_quick_run_prints_its_table(name, benchmark_module, capsys):
     """A benchmark that nobody runs rots; what it measures is not looked at here."""

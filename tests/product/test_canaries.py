@@ -131,7 +131,7 @@ def test_keys_of_a_map_that_was_learned_are_gone(value, before):
             assert_no_canary(monitor._channels["t", ""])
         for n in range(1, 30):
             monitor.observe("t", {"id": 1, **_stock(n, value)} if before else _stock(n, value))
-        assert [d.path for d in monitor._channels["t", ""].live.taught.maps_learned.values()] == [("stock",)]
+        assert [d.path for d in monitor._channels["t", ""].live.baseline.maps_learned.values()] == [("stock",)]
         assert monitor.flush()
         assert_no_canary(store, monitor.health(), monitor._channels["t", ""])
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toolpulse import Risk
 from toolpulse.errors import InputError
 from toolpulse.events import SCHEMA, DriftEvent, EventChange, decode, drift_event, encode, event_id
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.state.incidents import Incident, change_key, incident_id
 
 risks = st.sampled_from(list(Risk))
@@ -47,7 +47,7 @@ def finding(path="a", rule="field-removed", risk=Risk.HIGH, consumer="default", 
 def incident(*findings, status="open", count=3, opened=11):
     """An incident of these findings."""
     name = incident_id("tool", "", frozenset(map(change_key, findings)))
-    return Incident(name, "tool", "", findings, status, count, opened, 20, "t1", "t2", tellings=1)
+    return Incident(name, "tool", "", findings, status, count, opened, 20, "t1", "t2", report_count=1)
 
 
 def event(*findings, **more):

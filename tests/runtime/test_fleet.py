@@ -36,7 +36,7 @@ def assert_exact(url, folder, processes, calls):
     """What is in the store and in the drift log is what the processes saw together, no more and no less."""
     store = open_store(url, clock=lambda: time.time() + LATER)
     known = store.load(TOOL, "")
-    rows = [*known.rows.values(), *(held.row for held in known.held.values())]
+    rows = [*known.rows.values(), *(held.row for held in known.quarantined.values())]
     shapes, errors = expected(processes, calls)
     assert known.merged is None
     assert known.observations == shapes.total() == processes * calls - errors
@@ -267,7 +267,7 @@ def test_a_decision_reaches_every_process(url, tmp_path):
     store = open_store(url)
     known = store.load(TOOL, "")
     assert [incident.status for incident in known.incidents.values()] == ["accepted"]
-    assert known.held == {}
+    assert known.quarantined == {}
     told = [event for log in sorted(tmp_path.glob("*.jsonl")) for event in logged(tmp_path, log.name)]
     # on_drift="raise" judges beside the store while it learns, so `learned` may be told by two, under one id
     assert Counter({event.id: event.status for event in told}.values()) == {"learned": 1, "open": 1, "accepted": 1}

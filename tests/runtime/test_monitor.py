@@ -423,7 +423,7 @@ def test_a_fault_of_the_walk_is_swallowed_counted_and_logged_once(caplog, monkey
             return {"secret": "value"}
 
         tool()
-        monkeypatch.setattr("toolpulse.state.tool_state.Live.walker", None)
+        monkeypatch.setattr("toolpulse.state.tool_state.ToolState.walker", None)
         for _ in range(3):
             assert tool() == {"secret": "value"}
         health = monitor.health()
@@ -443,7 +443,7 @@ def test_a_logger_that_raises_does_not_reach_the_tool(monkeypatch):
             return 1
 
         tool()
-        monkeypatch.setattr("toolpulse.state.tool_state.Live.walker", None)
+        monkeypatch.setattr("toolpulse.state.tool_state.ToolState.walker", None)
         monkeypatch.setattr("toolpulse._base.guard._log.warning", lambda *args: 1 / 0)
         assert tool() == 1
         assert monitor.health().swallowed == 1

@@ -13,7 +13,7 @@ from toolpulse import shape_of
 from toolpulse.evidence.profile import Profile, fold, merge
 from toolpulse.evidence.rows import Row
 from toolpulse.shape import Walker
-from toolpulse.state.learner import MOST_FIELDS, MOST_SHAPES, Taught
+from toolpulse.state.learner import MOST_FIELDS, MOST_SHAPES, LiveBaseline
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
@@ -37,7 +37,7 @@ def folded(rows):
 
 def taught_by(rows):
     """A baseline that was taught rows, one after the other."""
-    taught = Taught(Walker())
+    taught = LiveBaseline(Walker())
     for row in rows:
         taught.teach(row)
     return taught
@@ -170,7 +170,7 @@ def test_ever_new_field_names_are_bounded(name, monkeypatch):
     live = monitor._channels["t", ""].live
     assert places(live.profile.root) < 150
     assert len(live.incident_log.incidents) <= 50
-    assert live.taught.maps_learned
+    assert live.baseline.maps_learned
     assert "map-learned" in {change.rule_id for event in monitor.events for change in event.changes}
     told = len(monitor.events)
     for _ in range(100):
@@ -215,7 +215,7 @@ def test_records_are_never_taken_for_crowded():
         watched.append({**STEADY, **{word(rng): 1 for _ in range(10)}})
         tool()
     live = monitor._channels["t", ""].live
-    assert live.taught.maps_learned == {}
+    assert live.baseline.maps_learned == {}
     assert len(live.profile.root.fields) > MOST_FIELDS
 
 

@@ -22,7 +22,7 @@ from toolpulse.state.convert import MOST_OBSERVATIONS, baseline_of, has_baseline
 from toolpulse.state.learner import MOST_SHAPES
 from toolpulse.state.pending import Tally
 from toolpulse.state.snapshot import EMPTY
-from toolpulse.state.tool_state import Live
+from toolpulse.state.tool_state import ToolState
 
 replace = msgspec.structs.replace
 
@@ -46,7 +46,7 @@ def test_what_is_exported_is_imported_without_loss(first, then):
     assert again.rows == known.rows
     assert again.maps_learned == known.maps_learned
     assert again.merged == known.merged
-    assert (again.held, again.incidents, again.decisions) == ({}, {}, {})
+    assert (again.quarantined, again.incidents, again.decisions) == ({}, {}, {})
     learned = max(
         [row.last for row in known.rows.values()] + ([known.merged.observations.last] if known.merged else [])
     )
@@ -118,13 +118,13 @@ def test_evidence_counts_in_a_verdict():
 
 def live_on(known, *responses):
     """Let a tool go on from what is known; the state and the events it tells."""
-    live = Live("t", "", Walker(), (DEFAULT,))
+    live = ToolState("t", "", Walker(), (DEFAULT,))
     live.follow(known)
     events = []
     for response in responses:
         seen = live.walker.observe(response, "auto")
         at = live.observations + 1
-        events += live.take([Tally(seen.shape, seen.encoding, 1, at, at, datetime.now(UTC).isoformat())])
+        events += live.apply([Tally(seen.shape, seen.encoding, 1, at, at, datetime.now(UTC).isoformat())])
     return live, events
 
 
@@ -167,7 +167,7 @@ def test_incidents_and_decisions_stay():
         known = before.incidents[name]
         assert replace(incident, opened=0, last=0) == replace(known, opened=0, last=0)
         assert incident.opened <= incident.last <= after.observations
-    assert not after.held
+    assert not after.quarantined
     assert after.calls == before.calls
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from toolpulse import Risk
 from toolpulse.errors import ConfigurationError
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.state.incidents import AWAY, MOST_INCIDENTS, Incident, IncidentLog, change_key, incident_id
 
 
@@ -25,7 +25,7 @@ def observe(incident_log, ordinal, *findings, count=1):
 def hand_over(incident_log, incidents):
     """Tell the book that these were told of; they."""
     for incident in incidents:
-        incident_log.told(incident)
+        incident_log.mark_reported(incident)
     return incidents
 
 

@@ -189,7 +189,7 @@ def test_incidents_are_bounded_and_what_is_open_stays():
     for n in range(MOST_INCIDENTS + 100):
         found = tuple(f for f in kept.findings)
         fresh = type(found[0])(f"p{n}", "field-added", "missing", "string", Risk.INFO, "")
-        incident_log.told(incident_log.seen(*incident_log.open((fresh,), 50 + n, "t"), 1, 50 + n, "t"))
+        incident_log.mark_reported(incident_log.seen(*incident_log.open((fresh,), 50 + n, "t"), 1, 50 + n, "t"))
     assert len(incident_log.incidents) == MOST_INCIDENTS
     assert len(incident_log._known) <= 2 * MOST_INCIDENTS
     assert kept.id in incident_log.incidents

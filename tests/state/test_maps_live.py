@@ -23,7 +23,7 @@ def live_of(monitor):
 
 def learned(monitor):
     """The paths decided to be maps."""
-    return sorted(format_path(path) for path in live_of(monitor).taught.maps_learned)
+    return sorted(format_path(path) for path in live_of(monitor).baseline.maps_learned)
 
 
 def news(monitor):
@@ -105,7 +105,7 @@ def test_keys_seen_before_are_gone_once_the_decision_is_taken(where, options):
     call(where({"steady": {"a": 1, "b": 1}}))
     assert monitor.flush()
     live = live_of(monitor)
-    assert_no_canary(live.taught, live.incident_log, live._held, store.load("t", ""), monitor.events, tool)
+    assert_no_canary(live.baseline, live.incident_log, live._held, store.load("t", ""), monitor.events, tool)
 
 
 def test_decisions_are_stored_and_only_grow():
@@ -115,7 +115,7 @@ def test_decisions_are_stored_and_only_grow():
     with RecordingMonitor(store=store) as one:
         for _ in range(12):
             one.observe("t", nested({word(rng): {"a": 1} for _ in range(5)}))
-        before = live_of(one).taught.maps_learned
+        before = live_of(one).baseline.maps_learned
         assert len(before) == 1
         snapshot = store.load("t", "")
         assert [row.shape.text for row in snapshot.rows.values()] == [
@@ -127,7 +127,7 @@ def test_decisions_are_stored_and_only_grow():
             two.observe("t", nested({"steady": {"a": 1}, "also": {"a": 1}}))
         for _ in range(20):
             two.observe("t", nested({word(rng): {word(rng): {"x": 1} for _ in range(5)} for _ in range(5)}))
-        assert live_of(two).taught.maps_learned.items() >= before.items()
+        assert live_of(two).baseline.maps_learned.items() >= before.items()
 
 
 def test_a_decision_is_told_with_its_figures_and_without_keys():
@@ -261,7 +261,7 @@ def test_batches_learn_the_same_maps(size):
         assert learned(monitor) == ["data.scores"]
         assert news(monitor) == []
         live = live_of(monitor)
-        assert_no_canary(live.taught, live.incident_log, live._held, live._newest)
+        assert_no_canary(live.baseline, live.incident_log, live._held, live._newest)
 
 
 def test_a_map_that_is_empty_at_times_is_missed_when_it_stays_empty():

@@ -43,7 +43,7 @@ def test_what_fits_a_sealed_baseline_is_not_held_for_those_without_one():
     store = MemoryStore()
     with RecordingMonitor(store=store, baselines={"t": Baseline.learn([GOOD] * 50)}) as sealed:
         feed(sealed, (GOOD, 5))
-    assert (store.load("t", "").observations, dict(store.load("t", "").held)) == (5, {})
+    assert (store.load("t", "").observations, dict(store.load("t", "").quarantined)) == (5, {})
     with RecordingMonitor(store=store) as monitor:
         feed(monitor, (GOOD, 200), ({"id": 1, "price": "FIVE", "name": None}, 50))
         assert [(event.status, event.risk) for event in monitor.drift] == [("open", "high")]
@@ -176,7 +176,7 @@ def test_ordinals_stay_within_the_observations_after_a_long_outage():
         store.down = False
         assert monitor.flush()
         now, unjudged = store.load("t", ""), monitor.health().tools["t"].unjudged
-    rows = [*now.rows.values(), *(held.row for held in now.held.values())]
+    rows = [*now.rows.values(), *(held.row for held in now.quarantined.values())]
     assert now.observations + unjudged == 20 + 1800 + 2
     assert unjudged > 0
     assert max(row.last for row in rows) == now.observations

@@ -17,6 +17,7 @@ from toolpulse.errors import StoreUnusable
 from toolpulse.stores import open_store
 from toolpulse.stores import sqlite as _sqlite
 from toolpulse.stores.base import LEASE
+from toolpulse.stores.sql.schema import SCHEMA
 from toolpulse.testing import RecordingMonitor
 
 pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
@@ -170,7 +171,7 @@ for number in range(1, 40):
     assert store.check() == [], number
     gained = after.observations - before.observations
     assert sum(row.count for row in after.rows.values()) + sum(
-        held.row.count for held in after.held.values()) == after.observations
+        held.row.count for held in after.quarantined.values()) == after.observations
     assert before.incidents.keys() <= after.incidents.keys()
     if code == 0:
         assert gained == 2
@@ -184,7 +185,7 @@ with monitor_of(lambda: time.time() + 10_000) as monitor:
 lines = dict(line.split() for line in open("drift.jsonl"))
 assert lines == {event.id: event.status for event in store.events()}, lines
 assert sorted(lines.values()) == ["learned", "open"]
-print(json.dumps([deaths, incident.count == sum(held.row.count for held in store.load("t", "").held.values())]))
+print(json.dumps([deaths, incident.count == sum(held.row.count for held in store.load("t", "").quarantined.values())]))
 """
 
 
@@ -263,7 +264,7 @@ def test_a_server_that_is_killed_and_comes_back_costs_nothing(kills, start, post
     known = whole(store)
     assert known.observations == known.calls.calls == sum(result["calls"] for result, _ in said)
     (broken,) = (incident for incident in known.incidents.values() if incident.risk.is_news)
-    (held,) = known.held.values()
+    (held,) = known.quarantined.values()
     assert broken.count == held.row.count
     assert Counter(told(tmp_path).values()).items() >= {"learned": 1, "open": 1}.items()
     assert {event.id for event in store.events()} <= told(tmp_path).keys()
@@ -352,7 +353,7 @@ def test_what_was_committed_is_not_counted_again_where_the_reply_was_lost(lost, 
             assert monitor.flush()
         known = whole(open_store(url))
         assert known.observations == known.calls.calls == 4 * 12 + 6
-        (held,) = known.held.values()
+        (held,) = known.quarantined.values()
         (incident,) = known.incidents.values()
         assert (held.row.count, incident.count) == (6, 6)
         assert Counter(event.status for event in monitor.events) == {"learned": 1, "open": 1}
@@ -467,7 +468,7 @@ def _nothing_is_lost_on_a_full_disk(program, folder):
     store = open_store(f"sqlite:///{folder}/t.db")
     known = whole(store)
     assert known.observations == calls
-    (held,) = known.held.values()
+    (held,) = known.quarantined.values()
     (incident,) = known.incidents.values()
     assert held.row.count == incident.count == 500
     assert sum(store.load(*names).observations for names in store.tools()) == 2 * calls
@@ -562,7 +563,7 @@ Path("freed").touch()
 @pytest.mark.swallows
 def test_a_lock_that_is_held_too_long_costs_nothing(start, file, caplog, monkeypatch):
     """A backup that holds the file for minutes must neither stop the calls nor cost one."""
-    monkeypatch.setattr(_sqlite, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(_sqlite.turns, "BUSY_TIMEOUT", 0.05)
     with RecordingMonitor(store=f"sqlite:///{file}", background=True, flush_interval=0.01) as monitor:
         for _ in range(12):
             monitor.observe("t", GOOD)
@@ -706,7 +707,7 @@ def test_an_older_version_leaves_alone_what_a_newer_one_migrated(start, url, cap
         monitor.observe("t", BREAK)
         assert monitor.flush()
         (observations, schema, faults, statuses), warnings = start(NEWER, url).result()
-        assert (observations, schema, faults, statuses, warnings) == (14, 2, [], ["open"], [])
+        assert (observations, schema, faults, statuses, warnings) == (14, SCHEMA + 1, [], ["open"], [])
         for _ in range(3):
             monitor.observe("t", {**GOOD, "tags": "a"})
             monitor.observe("t", BREAK)
@@ -714,8 +715,8 @@ def test_an_older_version_leaves_alone_what_a_newer_one_migrated(start, url, cap
         assert monitor.health().store == "memory"
         assert monitor.health().tools["t"].incidents == 2
         (record,) = caplog.records
-        assert "schema 2" in record.getMessage()
-        assert "up to 1" in record.getMessage()
+        assert f"schema {SCHEMA + 1}" in record.getMessage()
+        assert f"up to {SCHEMA}" in record.getMessage()
     with pytest.raises(StoreUnusable):
         open_store(url).load("t", "")
     (observations, *_), _ = start(NEWER, url).result()

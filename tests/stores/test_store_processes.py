@@ -46,7 +46,7 @@ def assert_whole(url, batches):
         now = store.load("t", "")
         assert now.observations == 2 * batches
         assert sum(row.count for row in now.rows.values()) == batches
-        assert [one.row.count for one in now.held.values()] == [batches]
+        assert [one.row.count for one in now.quarantined.values()] == [batches]
         assert [incident.count for incident in now.incidents.values()] == [batches]
         assert sum(store.traffic("t", "", 0).values()) == 2 * batches
         assert store.check() == []

@@ -60,7 +60,7 @@ def whole(store, tool="t"):
     assert store.check() == []
     known = store.load(tool, "")
     if known is not None:
-        rows = [*known.rows.values(), *(held.row for held in known.held.values())]
+        rows = [*known.rows.values(), *(held.row for held in known.quarantined.values())]
         merged = known.merged.observations.count if known.merged else 0
         assert sum(row.count for row in rows) + merged == known.observations
     return known

@@ -148,7 +148,7 @@ def read(file: str, documents: Iterable[tuple[str, Any]]) -> Trace:
     (f"{_READERS_TEST}::test_the_same_call_is_the_same_in_every_format",),
 )
 
-_STORES_TEST = "tests/stores/test_stores.py"
+_STORES_TEST = "tests/stores/test_base.py"
 _STORE = Recipe(
     (
         Step(
@@ -157,54 +157,38 @@ _STORE = Recipe(
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from toolpulse.stores.memory import MemoryStore
 
 
 class ScratchStore(MemoryStore):
     """Keeps everything in memory."""
-''',
-        ),
-        Step(
-            "toolpulse/stores/__init__.py",
-            """def _scratch(url: str, existing: bool, clock: Clock) -> Store:
-    from toolpulse.stores.scratch import ScratchStore
 
+
+def open_url(url: str, existing: bool, clock: Callable[[], float]) -> ScratchStore:
+    """A new store."""
     return ScratchStore(clock)
-
-
-""",
-            before="SCHEMES: Final",
+''',
+            complaint="toolpulse.stores.scratch",
         ),
         Step(
             "toolpulse/stores/__init__.py",
-            '    Scheme("scratch", "scratch:", _scratch),\n',
-            before='    Scheme("sqlite"',
-            complaint="test_every_store_of_the_package_is_tested_here",
+            '    "scratch": "toolpulse.stores.scratch",\n',
+            before='    "sqlite": "toolpulse',
+            complaint="URL scheme 'scratch' is not known",
         ),
         Step(
-            _STORES_TEST,
-            '''@pytest.fixture
-def scratch(clock):
-    """Two names of one scratch store."""
-    store = open_store("scratch:", clock=lambda: clock.now)
-    return store, store
-
-
-''',
-            before="STORES = (",
-            complaint="fixture 'scratch' not found",
-        ),
-        Step(
-            _STORES_TEST,
-            '"scratch", ',
-            before='"memory", "sqlite", "postgresql")\n"""Every store',
-            complaint="test_every_store_of_the_package_is_tested_here",
+            "tests/support/store_kinds.py",
+            '    "scratch": Kind("scratch"),\n',
+            before='    "sqlite": Kind(',
+            complaint="scratch",
         ),
     ),
-    (_STORES_TEST, "-k", "scratch or tested_here"),
+    (_STORES_TEST,),
 )
 
-_SINKS_TEST = "tests/sinks/test_sink_contract.py"
+_SINKS_TEST = "tests/sinks/test_base.py"
 _SINK = Recipe(
     (
         Step(
@@ -242,7 +226,7 @@ class CountSink:
             _SINKS_TEST,
             '    "CountSink": lambda folder: CountSink(),\n',
             before='    "JsonlSink": lambda',
-            complaint="test_every_sink_of_the_package_is_tested_here",
+            complaint="test_every_sink_there_is_passes_through_here",
         ),
     ),
     (_SINKS_TEST,),

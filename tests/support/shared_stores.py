@@ -24,16 +24,17 @@ class Told:
         self.events = []
 
     def emit(self, event):
+        """Keep it."""
         self.events.append(event)
 
 
 def untimed(snapshot):
     """What is known, without the times at which it came to be."""
     incidents = {
-        name: (i.status, i.count, i.opened, i.last, i.told, i.tellings, i.findings)
+        name: (i.status, i.count, i.opened, i.last, i.reported_at_count, i.report_count, i.findings)
         for name, i in snapshot.incidents.items()
     }
-    held = {key: (held.row, held.incidents) for key, held in snapshot.held.items()}
+    held = {key: (held.row, held.incidents) for key, held in snapshot.quarantined.items()}
     return snapshot.observations, snapshot.rows, held, incidents, snapshot.maps_learned, snapshot.calls, snapshot.cuts
 
 

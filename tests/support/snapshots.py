@@ -9,16 +9,16 @@ from strategies import field_names, shapes
 from toolpulse import shape_of
 from toolpulse._base.paths import format_path, parse_path
 from toolpulse.events import drift_event
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, cut_paths, join
-from toolpulse.judgement.consumer import Finding
+from toolpulse.evidence.rows import Row, join_rows, truncated_paths
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.rules import Risk
 from toolpulse.shape import Limits, Truncation
 from toolpulse.shape.nodes import Array
 from toolpulse.state.incidents import Decision, Incident, incident_id
 from toolpulse.state.pending import Calls, TallyKey
-from toolpulse.state.snapshot import EMPTY, Held, Reading
+from toolpulse.state.snapshot import EMPTY, Quarantined, ReadSettings
 
 TIME = "2026-03-01T12:00:00+00:00"
 
@@ -43,7 +43,7 @@ def taught(now, shape=POOL[1], count=1, encoding="native", cuts=frozenset()):
     return replace(
         now,
         observations=now.observations + count,
-        rows={**now.rows, row.key: join(known, row) if known else row},
+        rows={**now.rows, row.key: join_rows(known, row) if known else row},
     )
 
 
@@ -64,15 +64,15 @@ def held(now, tool, key, shape=POOL[2], count=1, found=FOUND, cut=(), broken=())
     incident = Incident(name, tool, key, tuple(found), "open", count, now.observations + 1, last, TIME, TIME)
     if before:
         incident = replace(before, count=before.count + count, last=last)
-    cuts = cut_paths(Truncation(path, limit, 1, 2) for path, limit in cut)
+    cuts = truncated_paths(Truncation(path, limit, 1, 2) for path, limit in cut)
     row = Row(shape, count, now.observations + 1, last, "json-text", cuts)
     tally = TallyKey(shape, "json-text", tuple(cut), tuple(broken))
-    known = now.held.get(tally)
-    one = Held(join(known.row, row), known.findings, known.incidents | {name}) if known else None
+    known = now.quarantined.get(tally)
+    one = Quarantined(join_rows(known.row, row), known.findings, known.incidents | {name}) if known else None
     return replace(
         now,
         observations=last,
-        held={**now.held, tally: one or Held(row, tuple(found), frozenset({name}))},
+        quarantined={**now.quarantined, tally: one or Quarantined(row, tuple(found), frozenset({name}))},
         incidents={**now.incidents, name: incident},
     )
 
@@ -94,10 +94,10 @@ def let_go(now):
 
 def accepted(now, tool, key):
     """Somebody accepted what is held."""
-    if not now.held:
+    if not now.quarantined:
         return now
-    tally = _first(now.held)
-    one = now.held[tally]
+    tally = _first(now.quarantined)
+    one = now.quarantined[tally]
     known = now.rows.get(one.row.key)
     names = sorted(one.incidents & now.incidents.keys()) or ["gone"]
     number = len(now.decisions)
@@ -106,8 +106,8 @@ def accepted(now, tool, key):
     )
     return replace(
         now,
-        rows={**now.rows, one.row.key: join(known, one.row) if known else one.row},
-        held={other: found for other, found in now.held.items() if other != tally},
+        rows={**now.rows, one.row.key: join_rows(known, one.row) if known else one.row},
+        quarantined={other: found for other, found in now.quarantined.items() if other != tally},
         incidents={n: replace(i, status="accepted") if n in names else i for n, i in now.incidents.items()},
         decisions={**now.decisions, decision.id: decision},
     )
@@ -115,12 +115,14 @@ def accepted(now, tool, key):
 
 def held_again(now):
     """A held shape was let go and came again, so that its count begins anew."""
-    if not now.held:
+    if not now.quarantined:
         return now
-    tally = _first(now.held)
+    tally = _first(now.quarantined)
     ordinal = now.observations + 1
-    row = replace(now.held[tally].row, count=1, first=ordinal, last=ordinal)
-    return replace(now, observations=ordinal, held={**now.held, tally: replace(now.held[tally], row=row)})
+    row = replace(now.quarantined[tally].row, count=1, first=ordinal, last=ordinal)
+    return replace(
+        now, observations=ordinal, quarantined={**now.quarantined, tally: replace(now.quarantined[tally], row=row)}
+    )
 
 
 def worsened(now):
@@ -138,7 +140,7 @@ def reread(now):
     key = _first(now.rows)
     row = replace(now.rows[key], shape=Array([key[0]]) if len(key[0].text) < 1000 else POOL[0])
     rows = {other: found for other, found in now.rows.items() if other != key}
-    return replace(now, rows={**rows, row.key: join(rows[row.key], row) if row.key in rows else row})
+    return replace(now, rows={**rows, row.key: join_rows(rows[row.key], row) if row.key in rows else row})
 
 
 def incident_forgotten(now):
@@ -156,7 +158,7 @@ def decision_rewritten(now):
 
 def map_learned(now, path=("series",)):
     """The keys at a path were found to be data."""
-    decision = MapDecision(path, 5, 10, 3, 1, 4, 2)
+    decision = LearnedMap(path, 5, 10, 3, 1, 4, 2)
     known = {found.path: found for found in now.maps_learned}
     return replace(now, maps_learned=tuple({**known, path: decision}.values()))
 
@@ -173,7 +175,7 @@ def cut_told(now):
 
 def read(now):
     """The tool's settings are known."""
-    return replace(now, reading=Reading(Limits(depth=7), ("series",), ("a.*",), "none"))
+    return replace(now, reading=ReadSettings(Limits(depth=7), ("series",), ("a.*",), "none"))
 
 
 def events_of(before, after):

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from toolpulse._base.times import iso_time
 from toolpulse.evidence.chance import WINDOW
 from toolpulse.state.learner import MOST_SHAPES
-from toolpulse.state.pending import MOST_ERROR_TYPES, Calls, Places, Tally, TallyKey, places
-from toolpulse.state.tool_state import Live
+from toolpulse.state.pending import MOST_ERROR_TYPES, Calls, Cuts, Tally, TallyKey, cuts_of
+from toolpulse.state.tool_state import ToolState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ MOST_WAITING: Final = 5 * MOST_SHAPES
 _MOST_IN_INBOX: Final = 256
 """Observations that wait to be counted; one more counts them all."""
 
-_Key: TypeAlias = "tuple[Shape, str, Places, tuple[str, ...]]"
+_Key: TypeAlias = "tuple[Shape, str, Cuts, tuple[str, ...]]"
 
 
 class _Waiting:
@@ -78,7 +78,7 @@ class ToolChannel:
     """One (tool, key) of one monitor."""
 
     def __init__(
-        self, live: Live, unwrap: str | None = None, callback: Callable[[DriftEvent], None] | None = None
+        self, live: ToolState, unwrap: str | None = None, callback: Callable[[DriftEvent], None] | None = None
     ) -> None:
         self.live = live
         self.unwrap = unwrap
@@ -150,7 +150,7 @@ class ToolChannel:
 
     def record(self, seen: Observation, broken: tuple[str, ...] = ()) -> bool:
         """Count one response, with the assertions it broke. True where so many shapes wait that a flush should not."""
-        key = (seen.shape, seen.encoding, places(seen.truncations), broken)
+        key = (seen.shape, seen.encoding, cuts_of(seen.truncations), broken)
         if key in self._waiting and len(self._inbox) < _MOST_IN_INBOX:
             self._inbox.append((key, seen.truncations))
             return False
@@ -255,13 +255,13 @@ class ToolChannel:
             return
         self._saved = in_flight.mark
         if self._judged is in_flight.mark:  # else somebody judged more meanwhile
-            self.live.kept(after)
+            self.live.acknowledge(after)
 
     def settle(self) -> Snapshot:
         """Take what was judged for saved, whatever became of it; what the live state knows."""
         self._in_flight, self._unsaved, self._saved = None, {}, self._judged
         after = self.live.snapshot()
-        self.live.kept(after)
+        self.live.acknowledge(after)
         return after
 
     def judge(self) -> list[DriftEvent]:
@@ -306,11 +306,11 @@ class ToolChannel:
         self._judged = mark
         before = self.live.observations
         try:
-            return self.live.take(tallies, calls)
+            return self.live.apply(tallies, calls)
         except Exception as error:  # noqa: BLE001 - what was told of until then must not go with it
             self._let_go(sum(tally.count for tally in tallies) - (self.live.observations - before))
             self.live.faults.append(error)
-            return self.live.hand_over()
+            return self.live.take_events()
 
     def _keep(self, later: dict[_Key, _Waiting]) -> None:
         for key, entry in later.items():

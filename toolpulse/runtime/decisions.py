@@ -10,7 +10,7 @@ from toolpulse.errors import ConfigurationError
 from toolpulse.judgement.consumer import DEFAULT
 from toolpulse.shape import Walker
 from toolpulse.state.incidents import ACTIVE, Action, Decision, Incident
-from toolpulse.state.tool_state import Live
+from toolpulse.state.tool_state import ToolState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _decide(
 ) -> list[Decision]:
     with store.transaction(*place) as transaction:
         known = transaction.now
-        live = Live(*place, Walker(), (DEFAULT,))
+        live = ToolState(*place, Walker(), (DEFAULT,))
         live.follow(known)
         told = [
             live.decide(action, name, paths, reason=reason, who=who, time=time)

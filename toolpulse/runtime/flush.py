@@ -244,8 +244,8 @@ class Engine:
             return None
         try:
             tally, alike = channel.ask(key, truncations)
-            found = [finding for finding in channel.live.ask(tally) if finding.risk is Risk.HIGH]
-            high = tuple(finding for finding in found if channel.live.is_told(finding, alike))
+            found = [finding for finding in channel.live.preview(tally) if finding.risk is Risk.HIGH]
+            high = tuple(finding for finding in found if channel.live.would_report(finding, alike))
         finally:
             self._judging.release()
         return DriftError(channel.live.tool, high) if high else None

@@ -33,8 +33,8 @@ from toolpulse.sinks.base import Sink
 from toolpulse.sinks.queue import Outbox
 from toolpulse.state.baseline import Baseline
 from toolpulse.state.incidents import Decision, Incident
-from toolpulse.state.pending import TallyKey, places
-from toolpulse.state.tool_state import Live
+from toolpulse.state.pending import TallyKey, cuts_of
+from toolpulse.state.tool_state import ToolState
 from toolpulse.stores import open_store
 from toolpulse.stores.base import Store
 from toolpulse.stores.default import default_store
@@ -263,14 +263,14 @@ class Monitor:
         # a walk of its own: what it remembers of keys goes when they are found to be data
         walker = settings.walker.with_maps(frozenset(), frozenset())
         how = sealed.unwrap if sealed else settings.unwrap
-        live = Live(tool, key, walker, readers, sealed, self._confirm, how)
+        live = ToolState(tool, key, walker, readers, sealed, self._confirm, how)
         callback = self._callback(tool, settings.on_drift)
         return ToolChannel(live, sealed.unwrap if sealed else None, callback.put if callback else None)
 
     def _begin_beyond(self, settings: Settings) -> ToolChannel:
         """Where calls beyond the bound are counted, from the first of them on; it is told of once."""
         walker = settings.walker.with_maps(frozenset(), frozenset())
-        made = ToolChannel(Live(OTHER_TOOLS, "", walker, ()))
+        made = ToolChannel(ToolState(OTHER_TOOLS, "", walker, ()))
         made.beyond = True
         if self._engine.beyond is not None:  # made meanwhile by a signal handler
             return self._engine.beyond
@@ -339,7 +339,7 @@ class Monitor:
         hurry = channel.record(seen, broken)
         drift = None
         if settings.on_drift == "raise":
-            key = TallyKey(seen.shape, seen.encoding, places(seen.truncations), broken)
+            key = TallyKey(seen.shape, seen.encoding, cuts_of(seen.truncations), broken)
             drift = self._engine.drift(channel, key, seen.truncations)
         self._engine.wake(channel, hurry=hurry or drift is not None)
         if drift is not None:

@@ -12,10 +12,10 @@ import msgspec
 
 from toolpulse.errors import InputError
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, RowKey, join
+from toolpulse.evidence.rows import Row, RowKey, join_rows
 from toolpulse.state.baseline import Baseline
 from toolpulse.state.learner import MOST_SHAPES
-from toolpulse.state.snapshot import EMPTY, Reading, Snapshot
+from toolpulse.state.snapshot import EMPTY, ReadSettings, Snapshot
 
 if TYPE_CHECKING:
     from toolpulse.state.incidents import Incident
@@ -26,14 +26,14 @@ MOST_OBSERVATIONS: Final = 2**53
 
 def has_baseline(known: Snapshot) -> bool:
     """Whether anything was learned, or is held back from it."""
-    return bool(known.rows or known.held or known.merged is not None)
+    return bool(known.rows or known.quarantined or known.merged is not None)
 
 
 def baseline_of(known: Snapshot) -> Baseline:
     """What was learned of a tool (and key), as a baseline. Raises InputError where nothing was."""
     if not known.rows and known.merged is None:
         raise InputError("nothing was learned yet")
-    reading = known.reading or Reading()
+    reading = known.reading or ReadSettings()
     return Baseline(
         known.rows.values(),
         maps_learned=known.maps_learned,
@@ -69,8 +69,8 @@ def snapshot_of(baseline: Baseline, before: Snapshot = EMPTY) -> Snapshot:
         merged=merged,
         calls=before.calls,
         cuts=before.cuts,
-        reading=Reading(walker.limits, walker.maps, walker.records, baseline.unwrap),
-        life=before.life,
+        reading=ReadSettings(walker.limits, walker.maps, walker.records, baseline.unwrap),
+        generation=before.generation,
     )
 
 
@@ -78,7 +78,7 @@ def _bounded(baseline: Baseline) -> tuple[dict[RowKey, Row], Profile | None]:
     """The rows that are kept, and the evidence of the others."""
     rows: dict[RowKey, Row] = {}
     for row in baseline.rows:
-        rows[row.key] = join(rows[row.key], row) if row.key in rows else row
+        rows[row.key] = join_rows(rows[row.key], row) if row.key in rows else row
     rarest = sorted(rows.values(), key=lambda row: (row.count, row.shape.fingerprint))
     gone = rarest[: max(0, len(rows) - MOST_SHAPES)]
     if not gone:

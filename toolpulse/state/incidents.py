@@ -16,7 +16,7 @@ from toolpulse._base.canonical import ascii_json, digest
 from toolpulse._base.paths import Path, parse_path
 from toolpulse.errors import ConfigurationError
 from toolpulse.evidence.chance import improbable
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.rules import Risk, worst
 
 ChangeKey: TypeAlias = tuple[str, str, str]
@@ -45,11 +45,14 @@ LOUDER: Final = 4
 MOST_INCIDENTS: Final = 1000
 """Incidents kept of a tool and key."""
 
+_STORED_NAMES: Final = {"reported_at_count": "told", "reported_risk": "told_risk", "report_count": "tellings"}
+"""Fields that databases know by an older name."""
+
 ACTIVE: Final = frozenset({"open", "reopened"})
 DECIDED: Final[dict[str, str]] = {"accept": "accepted", "reject": "rejected", "ignore": "ignored"}
 
 
-class Incident(msgspec.Struct, frozen=True):
+class Incident(msgspec.Struct, frozen=True, rename=_STORED_NAMES):
     """One break of one tool: its changes as each consumer judged them, and how often it was seen."""
 
     id: str
@@ -67,11 +70,11 @@ class Incident(msgspec.Struct, frozen=True):
     first_time: str
     """ISO 8601, UTC."""
     last_time: str
-    told: int = 0
+    reported_at_count: int = 0
     """The count at the last event."""
-    told_risk: Risk = Risk.QUIET
+    reported_risk: Risk = Risk.QUIET
     """The risk at the last event."""
-    tellings: int = 0
+    report_count: int = 0
     """How many events there were."""
     silent: bool = False
     """It returned, and nobody was told."""
@@ -139,9 +142,9 @@ def _to_tell(incident: Incident, status: str) -> Incident:
     return msgspec.structs.replace(
         incident,
         status=status,
-        told=incident.count,
-        told_risk=incident.risk,
-        tellings=incident.tellings + 1,
+        reported_at_count=incident.count,
+        reported_risk=incident.risk,
+        report_count=incident.report_count + 1,
         silent=False,
     )
 
@@ -199,9 +202,9 @@ class IncidentLog:
             return
         seen = frozenset(map(change_key, now))
         before = tuple(f for f in noted.findings if change_key(f) not in seen)
-        told = noted.tellings
+        told = noted.report_count
         self.incidents[name] = Incident(
-            name, self.tool, self.key, (*now, *before), "pending", 0, ordinal, ordinal, time, time, tellings=told
+            name, self.tool, self.key, (*now, *before), "pending", 0, ordinal, ordinal, time, time, report_count=told
         )
 
     def _add(self, incident: Incident) -> None:
@@ -227,13 +230,17 @@ class IncidentLog:
             return _to_tell(now, "open" if now.risk.is_news else "noted")
         if before.status == "resolved":
             now = msgspec.structs.replace(now, status="reopened", silent=True)
-        if now.status in ACTIVE and now.silent and (now.count >= LOUDER * now.told or now.risk > now.told_risk):
+        if (
+            now.status in ACTIVE
+            and now.silent
+            and (now.count >= LOUDER * now.reported_at_count or now.risk > now.reported_risk)
+        ):
             self.incidents[name] = now
             return _to_tell(now, "reopened")
         self.incidents[name] = now
         return None
 
-    def told(self, incident: Incident) -> None:
+    def mark_reported(self, incident: Incident) -> None:
         """The event was made that tells of what ``seen``, ``resolve`` or ``owed`` gave."""
         self.incidents[incident.id] = incident
 
@@ -300,7 +307,7 @@ class IncidentLog:
         if None not in stands:
             strictest = next(one for one in ("reject", "ignore", "accept") if one in stands)
             incident = msgspec.structs.replace(incident, status=DECIDED[strictest])
-        self.incidents[name] = msgspec.structs.replace(incident, tellings=incident.tellings + 1)
+        self.incidents[name] = msgspec.structs.replace(incident, report_count=incident.report_count + 1)
         return decision
 
     def _note(self, decision: Decision) -> None:

@@ -8,14 +8,14 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from toolpulse.evidence.chance import WINDOW
-from toolpulse.evidence.rows import Row, cut_paths
+from toolpulse.evidence.rows import Row, truncated_paths
 from toolpulse.shape import Truncation
 from toolpulse.shape.nodes import Shape
 
 MOST_ERROR_TYPES: Final = 64
 """Kinds of exceptions told apart; beyond it they are ``other``."""
 
-Places: TypeAlias = tuple[tuple[str, str], ...]
+Cuts: TypeAlias = tuple[tuple[str, str], ...]
 """Where a walk was cut: path and limit."""
 
 
@@ -24,12 +24,12 @@ class TallyKey(NamedTuple):
 
     shape: Shape
     encoding: str
-    cut: Places
+    cut: Cuts
     broken: tuple[str, ...]
     """The assertions that did not hold."""
 
 
-def places(truncations: tuple[Truncation, ...]) -> Places:
+def cuts_of(truncations: tuple[Truncation, ...]) -> Cuts:
     """Where a walk was cut, without how much was seen."""
     return tuple((cut.path, cut.limit) for cut in truncations) if truncations else ()
 
@@ -51,12 +51,12 @@ class Tally(msgspec.Struct, frozen=True):
     @property
     def row(self) -> Row:
         """As a row of a baseline."""
-        return Row(self.shape, self.count, self.first, self.last, self.encoding, cut_paths(self.truncations))
+        return Row(self.shape, self.count, self.first, self.last, self.encoding, truncated_paths(self.truncations))
 
     @property
     def key(self) -> TallyKey:
         """What makes it a tally of its own."""
-        return TallyKey(self.shape, self.encoding, places(self.truncations), self.broken)
+        return TallyKey(self.shape, self.encoding, cuts_of(self.truncations), self.broken)
 
 
 class Calls(msgspec.Struct, frozen=True):

@@ -12,10 +12,10 @@ from typing import Final, TypeVar
 import msgspec
 
 from toolpulse._base.paths import Path
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile
 from toolpulse.evidence.rows import Row, RowKey
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.shape import DEFAULT_LIMITS, Limits
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import NO_CALLS, Calls, TallyKey
@@ -23,7 +23,7 @@ from toolpulse.state.pending import NO_CALLS, Calls, TallyKey
 K = TypeVar("K")
 
 
-class Held(msgspec.Struct, frozen=True):
+class Quarantined(msgspec.Struct, frozen=True):
     """A shape that does not teach: its row, what was found in it, and the incidents its sightings count to."""
 
     row: Row
@@ -31,7 +31,7 @@ class Held(msgspec.Struct, frozen=True):
     incidents: frozenset[str]
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadSettings(msgspec.Struct, frozen=True):
     """How a tool's responses are read: what a baseline made of them has to say, too."""
 
     limits: Limits = DEFAULT_LIMITS
@@ -47,20 +47,20 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """How many responses there were; the ordinals up to it are taken."""
     rows: Mapping[RowKey, Row] = {}
     """The distinct shapes that taught."""
-    held: Mapping[TallyKey, Held] = {}
+    quarantined: Mapping[TallyKey, Quarantined] = {}
     """The distinct shapes that did not."""
     incidents: Mapping[str, Incident] = {}
     decisions: Mapping[str, Decision] = {}
     """The audit trail, in the order the decisions were taken."""
-    maps_learned: tuple[MapDecision, ...] = ()
+    maps_learned: tuple[LearnedMap, ...] = ()
     merged: Profile | None = None
     """The evidence of shapes that were let go."""
     calls: Calls = NO_CALLS
     """How calls ended, failed ones included."""
     cuts: frozenset[tuple[str, str]] = frozenset()
     """Path and limit of every cut that was told."""
-    reading: Reading | None = None
-    life: int = 0
+    reading: ReadSettings | None = None
+    generation: int = 0
     """How often anything had been forgotten before this was known: what is told of it has ids of its own."""
 
 
@@ -68,9 +68,9 @@ EMPTY: Final = Snapshot()
 """Nothing is known."""
 
 
-def empty(life: int) -> Snapshot:
+def empty(generation: int) -> Snapshot:
     """Nothing is known, where so many tools were forgotten before."""
-    return Snapshot(life=life) if life else EMPTY
+    return Snapshot(generation=generation) if generation else EMPTY
 
 
 def new_maps(before: Snapshot, after: Snapshot) -> frozenset[Path]:
@@ -92,7 +92,7 @@ def _is_later(row: Row, now: Row | None) -> bool:
     return now.first == row.first and now.count >= row.count and now.last >= row.last
 
 
-def more_rows(before: Mapping[K, Row | Held], now: Mapping[K, Row | Held]) -> list[Row]:
+def more_rows(before: Mapping[K, Row | Quarantined], now: Mapping[K, Row | Quarantined]) -> list[Row]:
     """What was seen between two snapshots, as rows."""
     found = []
     for key, entry in now.items():
@@ -105,6 +105,6 @@ def more_rows(before: Mapping[K, Row | Held], now: Mapping[K, Row | Held]) -> li
     return found
 
 
-def row_of(entry: Row | Held) -> Row:
+def row_of(entry: Row | Quarantined) -> Row:
     """The row of a shape, whether it taught or is held."""
-    return entry.row if isinstance(entry, Held) else entry
+    return entry.row if isinstance(entry, Quarantined) else entry

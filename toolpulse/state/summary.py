@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
     from toolpulse.evidence.profile import PathStats
     from toolpulse.judgement.consumer import Consumer
-    from toolpulse.state.learner import Taught
+    from toolpulse.state.learner import LiveBaseline
 
 HINT: Final = "responses without a common field: key= keeps variants of a call apart"
 
 _MOST_NAMED = 3
 
 
-def describe(taught: Taught, observations: int, consumers: Iterable[Consumer]) -> str:
+def describe(taught: LiveBaseline, observations: int, consumers: Iterable[Consumer]) -> str:
     """How much was learned, with a hint where one is due: on ``key=``, on a consumer's type that is wrong."""
     paths, optional = _counts(taught.profile.root)
     text = f"learned {_counted(paths, 'path')} ({optional} optional) from {_counted(observations, 'call')}"
@@ -34,7 +34,7 @@ def describe(taught: Taught, observations: int, consumers: Iterable[Consumer]) -
     return text
 
 
-def is_variant(taught: Taught, shape: Shape) -> bool:
+def is_variant(taught: LiveBaseline, shape: Shape) -> bool:
     """Whether a response has no top-level field that any before it had: another kind of response altogether."""
     known = taught.profile.root.fields
     return isinstance(shape, Object) and bool(shape.names and known) and known.keys().isdisjoint(shape.names)

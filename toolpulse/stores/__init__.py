@@ -1,67 +1,33 @@
-"""Where baselines, counts and incidents are kept: one module for each store, and ``open_store``, which finds it by URL.
+"""Where baselines, counts, incidents and events are kept: in memory, in a SQLite file or in PostgreSQL.
 
-A store in this folder is a file with the methods of ``base.Store`` and a row in ``SCHEMES``. Stores touch files and
-databases; the monitor and the command line call them. Nothing here judges.
+``base`` is the protocol that the monitor calls; ``memory``, ``sqlite`` and ``postgres`` keep it, the latter two by the
+statements in ``sql``. The stores read clocks and open files and connections; they judge nothing. ``runtime`` and
+``cli`` call them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from toolpulse.stores import url as _url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolpulse.stores.base import Store
 
-Clock: TypeAlias = Callable[[], float]
-"""Gives seconds since 1970."""
+SCHEMES: Final = {
+    "memory": "toolpulse.stores.memory",
+    "sqlite": "toolpulse.stores.sqlite",
+    "postgresql": "toolpulse.stores.postgres",
+    "postgres": "toolpulse.stores.postgres",
+}
+"""The module for each scheme of a URL, imported when used. It has ``open_url(url, existing, clock) -> Store``."""
 
 
-class Scheme(NamedTuple):
-    """A scheme of store URLs."""
-
-    name: str
-    begins: str
-    """How such a URL begins, for messages."""
-    open: Callable[[str, bool, Clock], Store]
-    """Makes the store of a URL; the second argument is ``existing``, see ``open_store``."""
-
-
-def _memory(url: str, existing: bool, clock: Clock) -> Store:
-    from toolpulse.stores.memory import MemoryStore
-
-    if _url.rest(url):
-        raise _url.nothing_follows(url)
-    return MemoryStore(clock)
-
-
-def _sqlite(url: str, existing: bool, clock: Clock) -> Store:
-    from toolpulse.stores.sql.store import SqlStore
-    from toolpulse.stores.sqlite import SqliteEngine
-
-    return SqlStore(SqliteEngine(_url.sqlite_path(_url.rest(url)), existing=existing), clock)
-
-
-def _postgresql(url: str, existing: bool, clock: Clock) -> Store:
-    from toolpulse.stores.postgres import PostgresEngine
-    from toolpulse.stores.sql.store import SqlStore
-
-    return SqlStore(PostgresEngine(url, existing=existing), clock)
-
-
-SCHEMES: Final[tuple[Scheme, ...]] = (
-    Scheme("memory", "memory:", _memory),
-    Scheme("sqlite", "sqlite:///", _sqlite),
-    Scheme("postgresql", "postgresql://", _postgresql),
-)
-"""Every scheme. A store's module is imported when a URL asks for it, since it may need a driver."""
-
-_OTHER_NAMES: Final = {"postgres": "postgresql"}
-
-
-def open_store(url: str, *, existing: bool = False, clock: Clock = time.time) -> Store:
+def open_store(url: str, *, existing: bool = False, clock: Callable[[], float] = time.time) -> Store:
     """The store at a URL: ``memory:``, ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://...``.
 
     Nothing is opened before it is first used, so that a store may be down by then. With ``existing`` nothing is made
@@ -70,8 +36,6 @@ def open_store(url: str, *, existing: bool = False, clock: Clock = time.time) ->
     Raises ConfigurationError for a URL that is none of these, and where the driver is not installed; no message holds a
     password.
     """
-    name = _url.scheme(url)
-    for scheme in SCHEMES:
-        if scheme.name == _OTHER_NAMES.get(name, name):
-            return scheme.open(url, existing, clock)
-    raise _url.unknown(url, [scheme.begins for scheme in SCHEMES])
+    module = import_module(SCHEMES[_url.scheme(url, SCHEMES)])
+    store: Store = module.open_url(url, existing, clock)
+    return store

@@ -94,7 +94,7 @@ def _quarantined(snapshots: Mapping[tuple[str, str], Snapshot]) -> dict[object, 
     return {
         (tool_key, key): shape.row.count
         for tool_key, snapshot in snapshots.items()
-        for key, shape in snapshot.held.items()
+        for key, shape in snapshot.quarantined.items()
     }
 
 
