@@ -41,20 +41,20 @@ _RULE = Recipe(
             _RULES_TEST,
             '    "boolean-for-text": [change("kind", "string", "boolean")],\n',
             before='    "kind-changed": [',
-            complaint="no case for ['boolean-for-text']",
+            complaint="boolean-for-text: add a fact that it fits",
         ),
         Step(
             "docs/rules.md",
             "| `boolean-for-text` | text so far, a boolean now | investigate |\n",
             before="| `kind-changed` |",
-            complaint="test_every_rule_has_a_line_in_the_document",
+            complaint="boolean-for-text: write the line",
         ),
         Step(
             "docs/rules.md",
             '### boolean-for-text\n\n```\n{"id": "a"}\n----\n{"id": true}\n====\n'
             "id  string -> boolean  investigate\n```\n\n",
             before="### kind-changed\n",
-            complaint="no example for ['boolean-for-text']",
+            complaint="boolean-for-text: write an example",
         ),
         Step(
             "README.md",
