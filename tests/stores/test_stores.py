@@ -216,7 +216,7 @@ def test_a_shape_that_was_let_go_counts_anew(pair):
 
     def again(now):
         without = {other: found for other, found in now.quarantined.items() if other != key}
-        return held(type(now)(**{**_fields(now), "held": without}), "t", "", key.shape)
+        return held(type(now)(**{**_fields(now), "quarantined": without}), "t", "", key.shape)
 
     after = save(one, happened=again)
     assert other.load("t", "") == after
