@@ -19,7 +19,7 @@ from toolpulse.evidence.rows import Row
 from toolpulse.judgement.consumer import DEFAULT
 from toolpulse.shape import Walker
 from toolpulse.state.convert import MOST_OBSERVATIONS, baseline_of, has_baseline, snapshot_of
-from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.learning.live_baseline import MOST_SHAPES
 from toolpulse.state.pending import Tally
 from toolpulse.state.snapshot import EMPTY
 from toolpulse.state.tool_state import ToolState

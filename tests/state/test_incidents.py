@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from toolpulse import Risk
 from toolpulse.errors import ConfigurationError
 from toolpulse.judgement.consumer import Finding
-from toolpulse.state.incidents import AWAY, MOST_INCIDENTS, Incident, IncidentLog, change_key, incident_id
+from toolpulse.state.incident_log import AWAY, MOST_INCIDENTS, IncidentLog
+from toolpulse.state.incidents import Incident, change_key, incident_id
 
 
 def finding(path, rule="field-removed", risk=Risk.HIGH, consumer="default"):
@@ -18,7 +19,7 @@ def finding(path, rule="field-removed", risk=Risk.HIGH, consumer="default"):
 def observe(incident_log, ordinal, *findings, count=1):
     """One observation with these findings; what is to be told."""
     names = incident_log.open(findings, ordinal, f"t{ordinal}")
-    told = [incident_log.seen(name, count, ordinal + count - 1, f"t{ordinal}") for name in sorted(names)]
+    told = [incident_log.count(name, count, ordinal + count - 1, f"t{ordinal}") for name in sorted(names)]
     return hand_over(incident_log, [incident for incident in told if incident is not None])
 
 
@@ -137,10 +138,10 @@ class TestBook:
         incident_log = IncidentLog("t", "")
         (told,) = observe(incident_log, 11, finding("a"), finding("b"))
         assert incident_log.decide("accept", told.id, ("a",), reason="planned", who="me", time="t")
-        assert incident_log.news((finding("a"), finding("b"))) == (finding("b"),)
+        assert incident_log.not_accepted((finding("a"), finding("b"))) == (finding("b"),)
         assert incident_log.incidents[told.id].status == "open"
         assert incident_log.decide("accept", told.id, (), reason="planned", who="me", time="t")
-        assert incident_log.news((finding("a"), finding("b"))) == ()
+        assert incident_log.not_accepted((finding("a"), finding("b"))) == ()
         assert incident_log.incidents[told.id].status == "accepted"
 
     def test_the_same_decision_twice_is_one(self):

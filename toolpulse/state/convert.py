@@ -14,7 +14,7 @@ from toolpulse.errors import InputError
 from toolpulse.evidence.profile import Profile, fold, merge
 from toolpulse.evidence.rows import Row, RowKey, join
 from toolpulse.state.baseline import Baseline
-from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.learning.live_baseline import MOST_SHAPES
 from toolpulse.state.snapshot import EMPTY, ReadSettings, Snapshot
 
 if TYPE_CHECKING:

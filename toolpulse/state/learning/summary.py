@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from toolpulse.evidence.profile import PathStats
     from toolpulse.judgement.consumer import Consumer
-    from toolpulse.state.learner import LiveBaseline
+    from toolpulse.state.learning.live_baseline import LiveBaseline
 
 HINT: Final = "responses without a common field: key= keeps variants of a call apart"
 
