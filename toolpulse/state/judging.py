@@ -77,9 +77,15 @@ def shows_emptiness_of(incident: Incident, tally: Tally, profile: Profile) -> bo
 
 def map_change(decision: MapDecision) -> Change:
     """The change that an object was learned to be a map, with the figures as evidence."""
-    return Change(decision.path, "map", "object", "object", decision.why)
+    return Change(decision.path, "map", "object", "map", decision.why)
 
 
 def cut_changes(cuts: Iterable[Truncation]) -> tuple[Change, ...]:
-    """The changes that walks stopped where none had stopped before."""
-    return tuple(Change(parse_path(cut.path), "truncation", "seen in full", cut.limit, str(cut)) for cut in cuts)
+    """The changes that walks stopped where none had stopped before; the evidence says how far they came."""
+    return tuple(Change(parse_path(cut.path), "truncation", "in full", cut.limit, _inspected(cut)) for cut in cuts)
+
+
+def _inspected(cut: Truncation) -> str:
+    """``only 100 of 300 elements inspected``, or why it stopped: ``deeper than the limit``."""
+    text = str(cut).removeprefix(f"{cut.path}: ")
+    return f"only {text.removesuffix(' seen')} inspected" if text.endswith(" seen") else text
