@@ -1,21 +1,8 @@
 from __future__ import annotations
 
-import cli_stores
 import pytest
 from cli_baselines import AFTER, BEFORE
 from cli_runs import ran, write_lines
-
-
-@pytest.fixture
-def db(tmp_path):
-    """The URL of a store that is not there yet."""
-    return cli_stores.sqlite(tmp_path)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_db(request, tmp_path):
-    """The same, on either engine."""
-    return cli_stores.sqlite(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @pytest.fixture

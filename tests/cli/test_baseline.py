@@ -324,6 +324,6 @@ def test_hostile_names_are_harmless(db, tmp_path, capsys):
 def test_what_cannot_be_read_is_not_exported(db, tmp_path, capsys):
     """Half a baseline would be worse than none."""
     broken(db)
-    change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE held = 0")
+    change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE quarantined = 0")
     assert "toolpulse doctor" in refused(capsys, 4, db, "baseline", "export", TOOL, "-o", tmp_path / "b.json")
     assert not (tmp_path / "b.json").exists()

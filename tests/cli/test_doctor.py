@@ -83,8 +83,8 @@ def test_a_damaged_page(db, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("statement", "told_of"),
     [
-        ("UPDATE toolpulse_rows SET shape = '{' WHERE held = 0", "cannot be read"),
-        ("UPDATE toolpulse_rows SET shape = '\"string\"' WHERE held = 0", "does not have this fingerprint"),
+        ("UPDATE toolpulse_rows SET shape = '{' WHERE quarantined = 0", "cannot be read"),
+        ("UPDATE toolpulse_rows SET shape = '\"string\"' WHERE quarantined = 0", "does not have this fingerprint"),
         ("UPDATE toolpulse_rows SET seen = 999", "count"),
         ("UPDATE toolpulse_incidents SET findings = '[1]'", "incident"),
         ("UPDATE toolpulse_events SET body = '{}'", "event"),
@@ -123,7 +123,7 @@ def test_an_event_that_waits_and_cannot_be_read(db, capsys, body):
     broken(db)
     printed(capsys, db, "reject", "search_docs", "--reason", "x")
     change(db, f"UPDATE toolpulse_events SET body = {body} WHERE sent IS NULL")
-    change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE held = 0")
+    change(db, "UPDATE toolpulse_rows SET shape = '{' WHERE quarantined = 0")
     assert any("shape" in what for what in problems(capsys, db))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toolpulse import Risk
 from toolpulse.errors import InputError
 from toolpulse.events import SCHEMA, DriftEvent, EventChange, Status, decode, encode
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.state.incidents import Incident, change_key, incident_id
 from toolpulse.state.reports import Sighting, event_id, incident_event
 

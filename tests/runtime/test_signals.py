@@ -170,7 +170,7 @@ LEFT = {
     "thread = threading.Thread(target=calls)\nthread.start()\nthread.join()\ncalls = int\n",
     "watching is off": "import os\nos.environ['TOOLPULSE_DISABLED'] = '1'\nimport signal, threading, toolpulse\n"
     + TOOL,
-    "imported only": "import os, signal, threading, toolpulse\nimport toolpulse.monitor\n"
+    "imported only": "import os, signal, threading, toolpulse\nimport toolpulse.runtime.monitor\n"
     + TOOL.replace('@toolpulse.watch(tool="t")', ""),
 }
 

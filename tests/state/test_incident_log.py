@@ -4,7 +4,7 @@ import pytest
 
 from toolpulse import Risk
 from toolpulse.errors import ConfigurationError
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.state.incident_log import AWAY, MOST_INCIDENTS, IncidentLog
 
 

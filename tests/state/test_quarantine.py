@@ -4,8 +4,8 @@ import msgspec
 
 from toolpulse import shape_of
 from toolpulse.evidence.profile import Profile
+from toolpulse.evidence.quarantine import QuarantineLog
 from toolpulse.evidence.rows import Row
-from toolpulse.evidence.silence import HeldBack
 from toolpulse.state.learning import quarantine as room
 from toolpulse.state.learning.quarantine import Quarantine
 from toolpulse.state.pending import Tally, TallyKey
@@ -31,9 +31,9 @@ def test_what_was_learned_elsewhere_counts_as_learned_here():
     key, one = entry(5, 25)
     before = {key: one}
     quarantine.restore(before, Profile())
-    assert quarantine.unlearned.taught(25) == 20
+    assert quarantine.unlearned.learned_until(25) == 20
     quarantine.grow(before, {}, {one.row.key: one.row}, Profile())
-    assert (len(quarantine), quarantine.unlearned.taught(25)) == (0, 25)
+    assert (len(quarantine), quarantine.unlearned.learned_until(25)) == (0, 25)
 
 
 def test_what_was_let_go_elsewhere_is_still_not_learned():
@@ -42,7 +42,7 @@ def test_what_was_let_go_elsewhere_is_still_not_learned():
     key, one = entry(5, 25)
     quarantine.restore({key: one}, Profile())
     quarantine.grow({key: one}, {}, {}, Profile())
-    assert (len(quarantine), quarantine.unlearned.taught(25)) == (0, 20)
+    assert (len(quarantine), quarantine.unlearned.learned_until(25)) == (0, 20)
 
 
 def test_growing_counts_what_came_meanwhile():
@@ -52,33 +52,33 @@ def test_growing_counts_what_came_meanwhile():
     more = msgspec.structs.replace(one, row=msgspec.structs.replace(one.row, count=8, last=40))
     quarantine.restore({key: one}, Profile())
     quarantine.grow({key: one}, {key: more}, {}, Profile())
-    assert quarantine.unlearned.taught(40) == 32
+    assert quarantine.unlearned.learned_until(40) == 32
     assert quarantine.get(key) is more
 
 
 def test_what_came_in_several_batches_is_released_from_all():
     """Its row knows only when it came last, so what was counted before that has to go with it."""
-    unlearned = HeldBack()
+    unlearned = QuarantineLog()
     unlearned.add(3, 10)
     unlearned.add(3, 20)
     unlearned.release(6, 20)
-    assert (unlearned.taught(10), unlearned.taught(20)) == (10, 20)
+    assert (unlearned.learned_until(10), unlearned.learned_until(20)) == (10, 20)
 
 
 def test_no_more_is_released_than_came():
     """A count that went below none would make more learned than there was."""
-    unlearned = HeldBack()
+    unlearned = QuarantineLog()
     unlearned.add(3, 10)
     unlearned.release(5, 10)
-    assert unlearned.taught(10) == 10
+    assert unlearned.learned_until(10) == 10
 
 
 def test_releasing_what_came_after_all_that_is_noted_changes_nothing():
     """Notes are bounded, so what is released may be newer than any of them."""
-    unlearned = HeldBack()
+    unlearned = QuarantineLog()
     unlearned.add(3, 10)
     unlearned.release(2, 30)
-    assert unlearned.taught(30) == 27
+    assert unlearned.learned_until(30) == 27
 
 
 def test_accepting_releases_the_rows_that_are_free():
@@ -92,7 +92,7 @@ def test_accepting_releases_the_rows_that_are_free():
     rows = quarantine.release(lambda key, _: key.shape is SHAPE)
     assert [row.shape for row in rows] == [SHAPE]
     assert [key.shape for key in quarantine.shapes] == [other]
-    assert quarantine.unlearned.taught(15) == 13
+    assert quarantine.unlearned.learned_until(15) == 13
 
 
 def test_it_is_bounded_and_the_rarest_go(monkeypatch):

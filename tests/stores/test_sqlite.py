@@ -68,7 +68,7 @@ def test_a_newer_schema_is_refused_and_left_as_it_is(path):
     for existing in (False, True):
         store = _open(path, existing=existing)
         for ask in (store.tools, lambda store=store: store.forget("t", ""), store.check):
-            with pytest.raises(StoreUnusable, match=r"schema 99.* newer ToolPulse.* up to 1"):
+            with pytest.raises(StoreUnusable, match=rf"schema 99.* newer ToolPulse.* up to {_schema.SCHEMA}"):
                 ask()
         store.close()
     assert path.read_bytes() == before
@@ -78,25 +78,30 @@ def test_a_newer_schema_is_refused_and_left_as_it_is(path):
 def test_a_file_that_a_newer_program_migrates_is_let_go_at_once(path):
     """A rolling upgrade: the old process notices in its next transaction, and writes nothing more."""
     store = _saved(path)
-    _statement(path, "UPDATE toolpulse_meta SET value = 2 WHERE name = 'schema'")
-    with pytest.raises(StoreUnusable, match="schema 2"), store.transaction("t", "", "w") as transaction:
+    newer = _schema.SCHEMA + 1
+    _statement(path, f"UPDATE toolpulse_meta SET value = {newer} WHERE name = 'schema'")
+    with (
+        pytest.raises(StoreUnusable, match=f"schema {newer}"),
+        store.transaction("t", "", "w") as transaction,
+    ):
         transaction.save(taught(transaction.now), (), 2)
-    with pytest.raises(StoreUnusable, match="schema 2"):
+    with pytest.raises(StoreUnusable, match=f"schema {newer}"):
         store.load("t", "")
 
 
 def test_a_migration_that_fails_leaves_the_version_before(path, monkeypatch):
     """A half-made schema would be refused by every version."""
     _saved(path).close()
-    newer = (*_schema.MIGRATIONS, ("CREATE TABLE toolpulse_more (id TEXT)", "NO SQL"))
-    monkeypatch.setattr(_schema, "MIGRATIONS", newer)
-    monkeypatch.setattr(_schema, "SCHEMA", 2)
+    before, version = _schema.MIGRATIONS, _schema.SCHEMA + 1
+    newer = ("CREATE TABLE toolpulse_more (id TEXT)", "NO SQL")
+    monkeypatch.setattr(_schema, "MIGRATIONS", (*before, newer))
+    monkeypatch.setattr(_schema, "SCHEMA", version)
     store = _open(path)
     with pytest.raises(StoreError, match="syntax error"):
         store.tools()
-    monkeypatch.setattr(_schema, "MIGRATIONS", (*_schema.MIGRATIONS[:1], newer[1][:1]))
+    monkeypatch.setattr(_schema, "MIGRATIONS", (*before, newer[:1]))
     assert store.tools() == [("t", "")]
-    assert store.schema == 2
+    assert store.schema == version
     assert store.load("t", "") == everything()
 
 
@@ -163,7 +168,7 @@ def test_a_file_that_was_replaced_meanwhile_is_not_moved(path, monkeypatch):
 def test_a_row_that_cannot_be_read_is_told_and_named(path):
     """Damage that SQLite does not see: the store says so in one line, and the check names the place."""
     store = _saved(path)
-    _statement(path, "UPDATE toolpulse_rows SET shape = '{' WHERE held = 0")
+    _statement(path, "UPDATE toolpulse_rows SET shape = '{' WHERE quarantined = 0")
     _statement(path, "UPDATE toolpulse_incidents SET findings = '[5]'")
     other = _open(path)
     with pytest.raises(StoreUnusable, match="holds what cannot be read; see `toolpulse doctor`"):
@@ -294,7 +299,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
 
 def test_a_lock_that_is_held_is_waited_for_and_then_told(path, monkeypatch):
     """Another program that holds the file is no reason to give it up: the next attempt finds it."""
-    monkeypatch.setattr(_sqlite, "BUSY_TIMEOUT", 0.01)
+    monkeypatch.setattr(_sqlite.turns, "BUSY_TIMEOUT", 0.01)
     store = _saved(path)
     store.close()
     holder = sqlite3.connect(path, isolation_level=None)

@@ -17,6 +17,7 @@ from toolpulse.errors import StoreUnusable
 from toolpulse.stores import open_store
 from toolpulse.stores import sqlite as _sqlite
 from toolpulse.stores.base import LEASE
+from toolpulse.stores.sql.schema import SCHEMA
 from toolpulse.testing import RecordingMonitor
 
 pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")]
@@ -562,7 +563,7 @@ Path("freed").touch()
 @pytest.mark.swallows
 def test_a_lock_that_is_held_too_long_costs_nothing(start, file, caplog, monkeypatch):
     """A backup that holds the file for minutes must neither stop the calls nor cost one."""
-    monkeypatch.setattr(_sqlite, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(_sqlite.turns, "BUSY_TIMEOUT", 0.05)
     with RecordingMonitor(store=f"sqlite:///{file}", background=True, flush_interval=0.01) as monitor:
         for _ in range(12):
             monitor.observe("t", GOOD)
@@ -706,7 +707,7 @@ def test_an_older_version_leaves_alone_what_a_newer_one_migrated(start, url, cap
         monitor.observe("t", BREAK)
         assert monitor.flush()
         (observations, schema, faults, statuses), warnings = start(NEWER, url).result()
-        assert (observations, schema, faults, statuses, warnings) == (14, 2, [], ["open"], [])
+        assert (observations, schema, faults, statuses, warnings) == (14, SCHEMA + 1, [], ["open"], [])
         for _ in range(3):
             monitor.observe("t", {**GOOD, "tags": "a"})
             monitor.observe("t", BREAK)
@@ -714,8 +715,8 @@ def test_an_older_version_leaves_alone_what_a_newer_one_migrated(start, url, cap
         assert monitor.health().store == "memory"
         assert monitor.health().tools["t"].incidents == 2
         (record,) = caplog.records
-        assert "schema 2" in record.getMessage()
-        assert "up to 1" in record.getMessage()
+        assert f"schema {SCHEMA + 1}" in record.getMessage()
+        assert f"up to {SCHEMA}" in record.getMessage()
     with pytest.raises(StoreUnusable):
         open_store(url).load("t", "")
     (observations, *_), _ = start(NEWER, url).result()

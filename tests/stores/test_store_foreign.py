@@ -213,7 +213,7 @@ def test_a_program_that_makes_its_first_table_meanwhile_keeps_its_file(path, mon
         other.execute("BEGIN IMMEDIATE")
         other.execute("CREATE TABLE users (name TEXT)")
         looked = threading.Event()
-        monkeypatch.setattr(_sqlite, "_begin", _after(looked.set, _sqlite._begin))
+        monkeypatch.setattr(_sqlite.turns, "begin", _after(looked.set, _sqlite.turns.begin))
         found = []
         asking = threading.Thread(target=lambda: found.append(_refusal(store)))
         asking.start()

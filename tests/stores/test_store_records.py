@@ -12,7 +12,7 @@ from toolpulse.evidence.profile import Profile, Sightings, fold, merge
 from toolpulse.evidence.rows import Row
 from toolpulse.state.pending import TallyKey
 from toolpulse.state.snapshot import EMPTY, Quarantined
-from toolpulse.stores.sql import codec as records
+from toolpulse.stores.sql import codec
 
 names = st.text(st.characters(codec=None, categories=None), max_size=8)
 
@@ -28,19 +28,19 @@ rows = st.lists(
 @given(names, names)
 def test_names_are_escaped_one_by_one(one, other):
     """A database takes ASCII without NUL; two names that became one would share a baseline."""
-    text = records.escaped(one)
+    text = codec.escaped(one)
     assert text.isascii()
     assert "\0" not in text
-    assert records.unescaped(text) == one
-    assert (text == records.escaped(other)) is (one == other)
-    assert (records.tool_id(one, other) == records.tool_id(other, one)) is (one == other)
+    assert codec.unescaped(text) == one
+    assert (text == codec.escaped(other)) is (one == other)
+    assert (codec.tool_id(one, other) == codec.tool_id(other, one)) is (one == other)
 
 
 @given(rows, rows)
 def test_a_profile_comes_back_as_it_was(one, other):
     """The evidence of shapes that were let go is kept as text; a count lost there is lost for good."""
     profile = merge(fold(one), fold(other))
-    for back in (Profile.from_plain(profile.plain()), records.read_profile(records.profile_text(profile))):
+    for back in (Profile.from_plain(profile.plain()), codec.read_profile(codec.profile_text(profile))):
         assert back == profile
         assert back.has_maps is profile.has_maps
         assert merge(back, fold(one)) == merge(profile, fold(one))
@@ -50,14 +50,14 @@ def test_a_profile_comes_back_as_it_was(one, other):
 def test_a_profile_read_as_maps_comes_back_as_it_was(found):
     """A map learned turns fields into values, in what was let go too."""
     profile = fold(found).with_maps([(), ("a",), ("id",)])
-    back = records.read_profile(records.profile_text(profile))
+    back = codec.read_profile(codec.profile_text(profile))
     assert (back, back.has_maps) == (profile, profile.has_maps)
 
 
 def test_a_profile_s_text_leaves_out_what_counts_nothing():
     """A thousand places with fifteen figures each would be most of a database."""
-    assert records.profile_text(Profile()) == "{}"
-    text = records.profile_text(fold([(POOL[1], Sightings(3, 1, 3), "native", frozenset())]))
+    assert codec.profile_text(Profile()) == "{}"
+    text = codec.profile_text(fold([(POOL[1], Sightings(3, 1, 3), "native", frozenset())]))
     assert "0,0,0" not in text
     assert len(text) < 1000
 
@@ -66,22 +66,22 @@ def test_a_profile_s_text_leaves_out_what_counts_nothing():
 def test_a_row_comes_back_as_it_was(shape, count, encoding, cuts):
     """Rows are what everything else is made of."""
     row = Row(shape, count, 1, 99, encoding, cuts)
-    texts = shape.text, records.escaped(encoding), records.cuts_text(row)
+    texts = shape.text, codec.escaped(encoding), codec.cuts_text(row)
     assert all(text.isascii() for text in texts)
-    assert records.read_row(*texts, (count, 1, 99)) == row
+    assert codec.read_row(*texts, (count, 1, 99)) == row
 
 
 @given(
     shapes, field_names, cut_places, st.lists(field_names, max_size=2).map(tuple), st.lists(findings).map(tuple),
-    st.frozensets(names.map(records.escaped)),
+    st.frozensets(names.map(codec.escaped)),
 )  # fmt: skip
 def test_a_held_shape_comes_back_as_it_was(shape, encoding, cut, broken, found, incidents):
     """What is held is judged again when it is decided about, by all that its judgement depends on."""
     key = TallyKey(shape, encoding, cut, broken)
     row = Row(shape, 3, 1, 9, encoding)
-    text = records.held_text(key, Quarantined(row, found, incidents))
+    text = codec.quarantined_text(key, Quarantined(row, found, incidents))
     assert text.isascii()
-    assert records.read_held(shape.text, records.escaped(encoding), text, (3, 1, 9)) == (
+    assert codec.read_quarantined(shape.text, codec.escaped(encoding), text, (3, 1, 9)) == (
         key,
         Quarantined(row, found, incidents),
     )
@@ -96,27 +96,27 @@ def test_each_part_of_a_key_makes_another_row():
         key._replace(cut=()),
         key._replace(broken=()),
     ]
-    ids = {records.held_id(one) for one in (key, *others)}
-    rows = {records.row_id(one) for one in ((key.shape, "a", frozenset()), (key.shape, "a", frozenset({("b",)})))}
+    ids = {codec.quarantined_id(one) for one in (key, *others)}
+    rows = {codec.learned_id(one) for one in ((key.shape, "a", frozenset()), (key.shape, "a", frozenset({("b",)})))}
     assert len(ids | rows) == 7
 
 
 def test_the_parts_of_a_snapshot_come_back_as_they_were():
     """A process goes on where another one stopped: with every field of everything."""
     now = everything()
-    state = records.read_state(records.state_text(now))
-    assert state == records.State(now.maps_learned, now.cuts, now.calls, now.reading, now.generation)
+    state = codec.read_state(codec.state_text(now))
+    assert state == codec.State(now.maps_learned, now.cuts, now.calls, now.reading, now.generation)
     for incident in now.incidents.values():
-        assert records.read_incident(*records.incident_texts(incident)) == incident
+        assert codec.read_incident(*codec.incident_texts(incident)) == incident
     for decision in now.decisions.values():
-        assert records.read_decision(records.decision_text(decision)) == decision
+        assert codec.read_decision(codec.decision_text(decision)) == decision
 
 
 def test_findings_that_are_known_are_not_read_again():
     """An incident that counts up has the very findings that it had."""
     (incident,) = held(EMPTY, "t", "").incidents.values()
-    body, _ = records.incident_texts(msgspec.structs.replace(incident, count=5))
-    back = records.read_incident(body, incident.findings)
+    body, _ = codec.incident_texts(msgspec.structs.replace(incident, count=5))
+    back = codec.read_incident(body, incident.findings)
     assert back.count == 5
     assert back.findings is incident.findings
 
@@ -124,32 +124,32 @@ def test_findings_that_are_known_are_not_read_again():
 @pytest.mark.parametrize(
     "read",
     [
-        lambda: records.read_row("{", "native", "[]", (1, 1, 1)),
-        lambda: records.read_row('"nothing"', "native", "[]", (1, 1, 1)),
-        lambda: records.read_row('"null"', "native", '["a b"]', (1, 1, 1)),
-        lambda: records.read_held('"null"', "native", "{}", (1, 1, 1)),
-        lambda: records.read_state("[]"),
-        lambda: records.read_state("{}"),
-        lambda: records.read_incident("{}", "[]"),
-        lambda: records.read_incident("[]", "[]"),
-        lambda: records.read_decision('{"id": 5}'),
-        lambda: records.read_event("{}"),
-        lambda: records.read_profile("[]"),
-        lambda: records.read_profile('{"root": {"seen": [1]}, "encodings": {"a": [1, 2, 3, 4]}}'),
-        lambda: records.read_profile('{"root": {"fields": [1]}}'),
-        lambda: records.unescaped("é"),
-        lambda: records.read_row("[" * 100_000, "native", "[]", (1, 1, 1)),
+        lambda: codec.read_row("{", "native", "[]", (1, 1, 1)),
+        lambda: codec.read_row('"nothing"', "native", "[]", (1, 1, 1)),
+        lambda: codec.read_row('"null"', "native", '["a b"]', (1, 1, 1)),
+        lambda: codec.read_quarantined('"null"', "native", "{}", (1, 1, 1)),
+        lambda: codec.read_state("[]"),
+        lambda: codec.read_state("{}"),
+        lambda: codec.read_incident("{}", "[]"),
+        lambda: codec.read_incident("[]", "[]"),
+        lambda: codec.read_decision('{"id": 5}'),
+        lambda: codec.read_event("{}"),
+        lambda: codec.read_profile("[]"),
+        lambda: codec.read_profile('{"root": {"seen": [1]}, "encodings": {"a": [1, 2, 3, 4]}}'),
+        lambda: codec.read_profile('{"root": {"fields": [1]}}'),
+        lambda: codec.unescaped("é"),
+        lambda: codec.read_row("[" * 100_000, "native", "[]", (1, 1, 1)),
     ],
 )
 def test_a_text_that_is_damaged_is_told_from_a_bug(read):
     """Whatever a damaged database holds raises what is caught, and says so in one line."""
-    with pytest.raises(records.UNREADABLE):
+    with pytest.raises(codec.UNREADABLE):
         read()
 
 
 def test_texts_are_ascii_json():
     """PostgreSQL refuses NUL, and lone surrogates in UTF-8."""
-    text = records.held_text(
+    text = codec.quarantined_text(
         TallyKey(POOL[0], "\0", (), ("\ud800",)), Quarantined(Row(POOL[0], 1, 1, 1), (finding(),), frozenset())
     )
     assert text == ascii_json(load_strict(text)).decode("ascii")

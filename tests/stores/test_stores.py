@@ -24,6 +24,7 @@ from toolpulse.state.snapshot import EMPTY, Snapshot
 from toolpulse.stores import open_store
 from toolpulse.stores.base import LEASE, Store
 from toolpulse.stores.memory import MemoryStore
+from toolpulse.stores.sql.schema import SCHEMA
 from toolpulse.stores.sql.store import SqlStore
 from toolpulse.stores.sqlite import SqliteEngine
 
@@ -504,7 +505,7 @@ def test_what_is_whole_passes_the_check(sql_pair):
     save(one, "u", "\0", incident)
     assert other.check() == []
     assert one.size() > 0
-    assert one.schema == 1
+    assert one.schema == SCHEMA
 
 
 def test_a_store_describes_itself(sql_pair):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -17,7 +16,7 @@ from toolpulse.shape import Limits, Walker
 from toolpulse.shape.envelopes import MODES
 from toolpulse.sinks.base import Sink
 from toolpulse.state.baseline import Baseline
-from toolpulse.stores.base import Store
+from toolpulse.stores.base import Store, missing_methods
 
 OnDrift: TypeAlias = Literal["log", "raise"] | Callable[[DriftEvent], object]
 """What happens on drift beside the sinks: nothing more, DriftError in the caller's thread, or a call."""
@@ -45,15 +44,17 @@ def check_tool(tool: Any) -> None:
 
 def check_store(store: Any) -> str | Store:
     """A URL, or an object with a store's methods."""
-    # not isinstance: since Python 3.12 it does not see the methods that a store hands on by __getattr__
-    if not isinstance(store, str) and not all(callable(getattr(store, name, None)) for name in _STORE):
-        raise ConfigurationError(f"store must be a URL or have a store's methods, not {type(store).__name__}")
+    if isinstance(store, type):
+        raise ConfigurationError(f"store must be a URL or an object; {store.__name__} is a class")
+    lacking = [] if isinstance(store, str) else missing_methods(store)
+    if lacking:
+        names = ", ".join(f"{name}()" for name in lacking)
+        raise ConfigurationError(
+            f"store: {type(store).__name__} is no URL and lacks the method{'s' if lacking[1:] else ''} {names}; "
+            "see toolpulse.stores.base.Store"
+        )
     checked: str | Store = store
     return checked
-
-
-_STORE = [name for name in vars(Store) if name[0] != "_" and inspect.isfunction(getattr(Store, name))]
-"""The methods of a store."""
 
 
 def check_sinks(sinks: Any) -> tuple[Sink, ...]:
@@ -62,9 +63,13 @@ def check_sinks(sinks: Any) -> tuple[Sink, ...]:
         raise ConfigurationError("sinks takes a list of sinks, not one")
     found = _listed("sinks", sinks)
     for index, sink in enumerate(found):
-        if isinstance(sink, type) or not callable(getattr(sink, "emit", None)):
-            kind = sink.__name__ if isinstance(sink, type) else type(sink).__name__
-            raise ConfigurationError(f"sinks[{index}] must be an object with emit(event); {kind} is none")
+        if isinstance(sink, type):
+            raise ConfigurationError(f"sinks[{index}] must be an object with emit(event); {sink.__name__} is a class")
+        if not callable(getattr(sink, "emit", None)):
+            kind = type(sink).__name__
+            raise ConfigurationError(
+                f"sinks[{index}]: {kind} lacks the method emit(event); see toolpulse.sinks.base.Sink"
+            )
     return found
 
 

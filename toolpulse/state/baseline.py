@@ -15,10 +15,12 @@ import msgspec
 from toolpulse._base import files
 from toolpulse._base.paths import format_path
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.evidence.maps import MapDecision, map_paths, settle
+from toolpulse.evidence.maps import LearnedMap, decide_maps
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, RowKey, cut_paths, join, reread
-from toolpulse.judgement.consumer import DEFAULT, Consumer, Finding, worst_first
+from toolpulse.evidence.rows import Row, RowKey, join_rows, reshaped, truncated_paths
+from toolpulse.evidence.shape_paths import map_paths
+from toolpulse.judgement.consumer import DEFAULT, Consumer
+from toolpulse.judgement.findings import Finding, worst_first
 from toolpulse.judgement.judge import Judgement, judge
 from toolpulse.judgement.rules import Risk, worst
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation, Truncation, Walker
@@ -62,7 +64,7 @@ class Baseline:
         self,
         rows: Iterable[Row],
         *,
-        maps_learned: tuple[MapDecision, ...] = (),
+        maps_learned: tuple[LearnedMap, ...] = (),
         consumers: Sequence[Consumer] = (),
         limits: Limits = DEFAULT_LIMITS,
         maps: Sequence[str] = (),
@@ -125,9 +127,11 @@ class Baseline:
         rows = _tally(walker.observe(response, unwrap) for response in responses)
         if not rows:
             raise InputError("nothing to learn from: no response that is not an error")
-        shapes, decisions = settle([(row.shape, row.count) for row in rows], walker.is_record, walker.limits.shapes)
+        shapes, decisions = decide_maps(
+            [(row.shape, row.count) for row in rows], walker.is_record, walker.limits.shapes
+        )
         maps_now = map_paths(shapes)
-        rewritten = (reread(row, shape, maps_now) for row, shape in zip(rows, shapes, strict=True))
+        rewritten = (reshaped(row, shape, maps_now) for row, shape in zip(rows, shapes, strict=True))
         return cls(
             _joined(rewritten),
             maps_learned=decisions,
@@ -149,7 +153,7 @@ class Baseline:
             seen.shape,
             tuple(consumers) or self.consumers,
             encoding=seen.encoding,
-            cuts=cut_paths(seen.truncations),
+            cuts=truncated_paths(seen.truncations),
             shapes=self.limits.shapes,
         )
 
@@ -239,7 +243,7 @@ def _refuse_one(responses: object) -> None:
 def _tally(observations: Iterable[Observation]) -> list[Row]:
     seen = (observation for observation in observations if observation.outcome != "error")
     return _joined(
-        Row(one.shape, 1, ordinal, ordinal, one.encoding, cut_paths(one.truncations))
+        Row(one.shape, 1, ordinal, ordinal, one.encoding, truncated_paths(one.truncations))
         for ordinal, one in enumerate(seen, 1)
     )
 
@@ -247,5 +251,5 @@ def _tally(observations: Iterable[Observation]) -> list[Row]:
 def _joined(rows: Iterable[Row]) -> list[Row]:
     joined: dict[RowKey, Row] = {}
     for row in rows:
-        joined[row.key] = join(joined[row.key], row) if row.key in joined else row
+        joined[row.key] = join_rows(joined[row.key], row) if row.key in joined else row
     return list(joined.values())

@@ -14,7 +14,7 @@ from toolpulse._base import files
 from toolpulse._base.canonical import ascii_json, laid_out, load_strict
 from toolpulse._base.paths import format_path, parse_path
 from toolpulse.errors import InputError
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile
 from toolpulse.evidence.profile_json import dense, sparse
 from toolpulse.evidence.rows import Row
@@ -30,7 +30,7 @@ class Contents(NamedTuple):
     """What a baseline is made of, by the names its constructor has for it."""
 
     rows: Sequence[Row]
-    maps_learned: tuple[MapDecision, ...]
+    maps_learned: tuple[LearnedMap, ...]
     consumers: Sequence[Consumer]
     limits: Limits
     maps: Sequence[str]
@@ -86,11 +86,11 @@ class _StoredMap(msgspec.Struct, forbid_unknown_fields=True):
     forms: int
 
     @classmethod
-    def of(cls, decision: MapDecision) -> _StoredMap:
+    def of(cls, decision: LearnedMap) -> _StoredMap:
         return cls(format_path(decision.path), *(getattr(decision, name) for name in cls.__struct_fields__[1:]))
 
-    def decision(self) -> MapDecision:
-        return MapDecision(parse_path(self.path), *(getattr(self, name) for name in self.__struct_fields__[1:]))
+    def decision(self) -> LearnedMap:
+        return LearnedMap(parse_path(self.path), *(getattr(self, name) for name in self.__struct_fields__[1:]))
 
 
 class _StoredRow(msgspec.Struct, forbid_unknown_fields=True):

@@ -33,7 +33,7 @@ from toolpulse.state.incidents import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.judgement.consumer import Finding
+    from toolpulse.judgement.findings import Finding
 
 AWAY: Final = 20
 """Observations an incident must at least stay away to resolve."""

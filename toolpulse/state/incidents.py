@@ -12,7 +12,7 @@ import msgspec
 
 from toolpulse._base.canonical import ascii_json, digest
 from toolpulse.events import Status
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.rules import Risk, worst
 
 ChangeKey: TypeAlias = tuple[str, str, str]

@@ -9,19 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolpulse._base.paths import parse_path
-from toolpulse.evidence.rows import cut_paths
-from toolpulse.evidence.silence import failing, shows_empty, silences
-from toolpulse.judgement.consumer import Finding, findings
-from toolpulse.judgement.diff import Change, find
+from toolpulse.evidence.rows import truncated_paths
+from toolpulse.evidence.silence import shows_silence
+from toolpulse.judgement.changes import Change
+from toolpulse.judgement.findings import Finding, findings
 from toolpulse.judgement.judge import Judgement, judge
+from toolpulse.judgement.rates import error_rate_change, silence_changes
 from toolpulse.state.incidents import EMPTINESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.evidence.maps import MapDecision
+    from toolpulse.evidence.maps import LearnedMap
     from toolpulse.evidence.profile import Profile
-    from toolpulse.evidence.silence import HeldBack
+    from toolpulse.evidence.quarantine import QuarantineLog
     from toolpulse.judgement.consumer import Consumer
     from toolpulse.shape import Truncation
     from toolpulse.state.incidents import Incident
@@ -41,7 +42,7 @@ def judge_tally(
         tally.shape,
         consumers,
         encoding=tally.encoding,
-        cuts=cut_paths(tally.truncations),
+        cuts=truncated_paths(tally.truncations),
         broken=tally.broken,
         sealed=sealed,
         shapes=member_shapes,
@@ -49,16 +50,16 @@ def judge_tally(
 
 
 def absences(
-    baseline: LiveBaseline, newest: Tally, unlearned: HeldBack, consumers: tuple[Consumer, ...]
+    baseline: LiveBaseline, newest: Tally, unlearned: QuarantineLog, consumers: tuple[Consumer, ...]
 ) -> list[tuple[Change, tuple[Finding, ...]]]:
     """What the newest observation that was learned lacks, and that has been away improbably long, with its findings."""
-    away = silences(baseline.profile, newest.shape, now=newest.last, among=baseline.parts, held=unlearned)
+    away = silence_changes(baseline.profile, newest.shape, now=newest.last, parts=baseline.parts, quarantine=unlearned)
     return [(change, findings((change,), consumers, sealed=False)) for change in away]
 
 
 def failures(calls: Calls, consumers: tuple[Consumer, ...]) -> tuple[Finding, ...]:
     """What is found where calls fail improbably often under the tool's own rate."""
-    change = failing(calls=calls.calls, errors=calls.errors, run=calls.run, recent=len(calls.failed))
+    change = error_rate_change(calls=calls.calls, errors=calls.errors, run=calls.run, recent=len(calls.failed))
     return findings((change,), consumers, sealed=False) if change else ()
 
 
@@ -69,13 +70,13 @@ def shows_emptiness_of(incident: Incident, tally: Tally, profile: Profile) -> bo
     """
     paths = [parse_path(finding.path) for finding in incident.findings if finding.rule_id in EMPTINESS]
     for path in paths:
-        known = find(profile, path)
-        if known is not None and known.empty.first >= incident.opened and shows_empty(tally.shape, path):
+        known = profile.at(path)
+        if known is not None and known.empty.first >= incident.opened and shows_silence(tally.shape, path, "empty"):
             return True
     return False
 
 
-def map_change(decision: MapDecision) -> Change:
+def map_change(decision: LearnedMap) -> Change:
     """The change that an object was learned to be a map, with the figures as evidence."""
     return Change(decision.path, "map", "object", "map", decision.why)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.changes import WARM_UP
 from toolpulse.judgement.judge import Judgement
 from toolpulse.state.incident_log import IncidentLog
 from toolpulse.state.learning.live_baseline import LiveBaseline
@@ -19,7 +19,7 @@ from toolpulse.state.pending import NO_CALLS
 from toolpulse.state.snapshot import EMPTY, ReadSettings, Snapshot, more_rows, only_grew
 
 if TYPE_CHECKING:
-    from toolpulse.evidence.maps import MapDecision
+    from toolpulse.evidence.maps import LearnedMap
     from toolpulse.evidence.profile import Profile
     from toolpulse.evidence.rows import Row
     from toolpulse.judgement.consumer import Consumer
@@ -70,7 +70,7 @@ class KnownState:
     @property
     def learning(self) -> bool:
         """Whether the warm-up is still on."""
-        return self.sealed is None and self.observations < WARM
+        return self.sealed is None and self.observations < WARM_UP
 
     @property
     def walker(self) -> Walker:
@@ -145,7 +145,7 @@ class KnownState:
             self.quarantine.note_let_go(now.observations, self.profile.observations.count)
         self._follow_incidents(now)
         self._follow_counts(now)
-        self.announced = self.sealed is not None or now.observations >= WARM
+        self.announced = self.sealed is not None or now.observations >= WARM_UP
 
     def _grow(self, before: Snapshot, now: Snapshot) -> None:
         if self.sealed is None:
@@ -155,7 +155,7 @@ class KnownState:
         if before.incidents != now.incidents or before.decisions != now.decisions:
             self._follow_incidents(now)
         self._follow_counts(now)
-        self.announced = self.announced or now.observations >= WARM
+        self.announced = self.announced or now.observations >= WARM_UP
 
     def _follow_incidents(self, now: Snapshot) -> None:
         incident_log = IncidentLog(self.tool, self.key, self._confirm)
@@ -182,7 +182,7 @@ class KnownState:
         without_keys = self.baseline.maps.without_keys
         return tuple(sorted({msgspec.structs.replace(cut, path=without_keys(cut.path)) for cut in tally.truncations}))
 
-    def learn_maps(self, unlearned: Row | None = None) -> tuple[MapDecision, ...] | None:
+    def learn_maps(self, unlearned: Row | None = None) -> tuple[LearnedMap, ...] | None:
         """Learn maps; what is quarantined or known of keys while they passed for fields goes."""
         new = self.baseline.learn_maps(unlearned)
         if new:
@@ -200,7 +200,7 @@ class KnownState:
         def is_free(key: TallyKey, entry: Quarantined) -> bool:
             if only is not None:
                 return bool(entry.incidents) and entry.incidents <= only
-            return Judgement(key.shape, (), self.incident_log.not_accepted(entry.findings)).teaches
+            return Judgement(key.shape, (), self.incident_log.not_accepted(entry.findings)).is_learned
 
         for row in self.quarantine.release(is_free):
             self.baseline.learn(row)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolpulse._base.canonical import ascii_json, digest
 from toolpulse.events import DriftEvent, EventChange, Status, summarise
-from toolpulse.judgement.consumer import findings
+from toolpulse.judgement.findings import findings
 from toolpulse.judgement.rules import Risk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from toolpulse.judgement.consumer import Consumer, Finding
-    from toolpulse.judgement.diff import Change
+    from toolpulse.judgement.changes import Change
+    from toolpulse.judgement.consumer import Consumer
+    from toolpulse.judgement.findings import Finding
     from toolpulse.state.incidents import Incident
 
 

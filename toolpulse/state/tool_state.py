@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse.evidence.silence import shows
-from toolpulse.judgement.diff import WARM, Change
+from toolpulse.evidence.silence import shows_silence
+from toolpulse.judgement.changes import WARM_UP, Change
 from toolpulse.state.judging import absences, cut_changes, failures, judge_tally, map_change, shows_emptiness_of
 from toolpulse.state.known import KnownState
 from toolpulse.state.learning.live_baseline import MOST_SHAPES
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolpulse.events import DriftEvent
-    from toolpulse.evidence.maps import MapDecision
-    from toolpulse.judgement.consumer import Consumer, Finding
+    from toolpulse.evidence.maps import LearnedMap
+    from toolpulse.judgement.consumer import Consumer
+    from toolpulse.judgement.findings import Finding
     from toolpulse.judgement.judge import Judgement
     from toolpulse.shape import Walker
     from toolpulse.state.baseline import Baseline
@@ -111,12 +112,12 @@ class ToolState(KnownState):
     def _apply_tallies(self, ordered: list[Tally]) -> None:
         self._report_owed(ordered[0].time)
         for tally in ordered:
-            if not self.announced and tally.first > WARM:
+            if not self.announced and tally.first > WARM_UP:
                 self._report_learned(tally.time)
             self.observations += tally.count
             self._apply_tally(tally)
             self._report_new_cuts(tally)
-        if not self.announced and self.observations >= WARM:
+        if not self.announced and self.observations >= WARM_UP:
             self._report_learned(ordered[-1].time)
         self._report_absences(ordered)
         self._newest = None
@@ -134,10 +135,10 @@ class ToolState(KnownState):
             return
         known = None if tally.broken else self.baseline.get(tally.row.key)
         # what a known shape lacks may be required by now if it was gone for as long as that takes
-        if known is not None and tally.first - known.last <= WARM:
+        if known is not None and tally.first - known.last <= WARM_UP:
             self._learn(tally)
             self._count_emptiness(tally)
-        elif self.sealed is None and tally.first <= WARM and not tally.broken:
+        elif self.sealed is None and tally.first <= WARM_UP and not tally.broken:
             self._learn(self.reread(tally))
         else:
             self._apply_new(tally)
@@ -156,7 +157,7 @@ class ToolState(KnownState):
                 judged = self._judge(tally)
         findings = self.incident_log.not_accepted(judged.findings)
         entry = Quarantined(tally.row, findings, self.incident_log.open(findings, tally.first, tally.time))
-        if self.sealed is None and judged.teaches_without(findings):
+        if self.sealed is None and judged.is_learned_despite(findings):
             self._learn(msgspec.structs.replace(tally, shape=judged.shape))
             self._count(entry.incidents, tally.count, tally)
         else:
@@ -200,7 +201,7 @@ class ToolState(KnownState):
         unseen = [(change, f) for change, f in found if f and not self.incident_log.ids_of(f)]
         known = [(change, f) for change, f in found if self.incident_log.ids_of(f)]
         if unseen:
-            longest = max(change.shown for change, _ in unseen)
+            longest = max(change.shown_by for change, _ in unseen)
             findings = tuple(finding for _, group in unseen for finding in group)
             self._count(self.incident_log.open(findings, newest.last - longest + 1, newest.time), longest, newest)
         for name, count in sorted(self._counts(known, tallies, newest).items()):
@@ -212,10 +213,11 @@ class ToolState(KnownState):
         """How many observations of this batch show incidents that are known, by id."""
         counts: dict[str, int] = {}
         for change, findings in known:
-            names = self.incident_log.open(findings, newest.last - change.shown + 1, newest.time)
+            names = self.incident_log.open(findings, newest.last - change.shown_by + 1, newest.time)
             for name in names - self._emptiness_counted:
                 is_new = self.incident_log.incidents[name].count == 0
-                count = change.shown if is_new else sum(t.count for t in tallies if shows(t.shape, change))
+                shown = (t.count for t in tallies if shows_silence(t.shape, change.path, change.fact))
+                count = change.shown_by if is_new else sum(shown)
                 counts[name] = max(counts.get(name, 0), count)
         return counts
 
@@ -274,7 +276,7 @@ class ToolState(KnownState):
         )
         self._note_maps(new_maps, time)
 
-    def _note_maps(self, decisions: Iterable[MapDecision], time: str) -> None:
+    def _note_maps(self, decisions: Iterable[LearnedMap], time: str) -> None:
         for decision in decisions:
             self._note((map_change(decision),), time)
 
@@ -284,7 +286,7 @@ class ToolState(KnownState):
         if not new or len(self.cuts) > MOST_SHAPES:
             return
         self.cuts.update((cut.path, cut.limit) for cut in new)
-        if self.sealed is None and tally.first > WARM:
+        if self.sealed is None and tally.first > WARM_UP:
             self._note(cut_changes(new), tally.time)
 
     def _note(self, changes: tuple[Change, ...], time: str) -> None:

@@ -1,9 +1,15 @@
-"""Where baselines, counts and incidents live."""
+"""Where baselines, counts, incidents and events are kept: in memory, in a SQLite file or in PostgreSQL.
+
+``base`` is the protocol that the monitor calls; ``memory``, ``sqlite`` and ``postgres`` keep it, the latter two by the
+statements in ``sql``. The stores read clocks and open files and connections; they judge nothing. ``runtime`` and
+``cli`` call them.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from toolpulse.stores import url as _url
 
@@ -11,6 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolpulse.stores.base import Store
+
+SCHEMES: Final = {
+    "memory": "toolpulse.stores.memory",
+    "sqlite": "toolpulse.stores.sqlite",
+    "postgresql": "toolpulse.stores.postgres",
+    "postgres": "toolpulse.stores.postgres",
+}
+"""The module for each scheme of a URL, imported when used. It has ``open_url(url, existing, clock) -> Store``."""
 
 
 def open_store(url: str, *, existing: bool = False, clock: Callable[[], float] = time.time) -> Store:
@@ -22,17 +36,6 @@ def open_store(url: str, *, existing: bool = False, clock: Callable[[], float] =
     Raises ConfigurationError for a URL that is none of these, and where the driver is not installed; no message holds a
     password.
     """
-    scheme, rest = _url.parts(url)
-    if scheme == "memory":
-        from toolpulse.stores.memory import MemoryStore
-
-        return MemoryStore(clock)
-    from toolpulse.stores.sql.store import SqlStore
-
-    if scheme == "sqlite":
-        from toolpulse.stores.sqlite import SqliteEngine
-
-        return SqlStore(SqliteEngine(_url.sqlite_path(rest), existing=existing), clock)
-    from toolpulse.stores.postgres import PostgresEngine
-
-    return SqlStore(PostgresEngine(url, existing=existing), clock)
+    module = import_module(SCHEMES[_url.scheme(url, SCHEMES)])
+    store: Store = module.open_url(url, existing, clock)
+    return store

@@ -9,14 +9,21 @@ from contextlib import contextmanager
 from typing import Final
 
 from toolpulse._base.paths import Path
+from toolpulse.errors import ConfigurationError
 from toolpulse.events import DriftEvent, names_keys
 from toolpulse.state.incidents import Incident
 from toolpulse.state.snapshot import Snapshot, empty, new_maps
-from toolpulse.stores.base import LEASE
-from toolpulse.stores.deferred import Deferred
+from toolpulse.stores.base import LEASE, Deferred
 
 MOST_EVENTS: Final = 1000
 """Events kept in memory; the oldest go first."""
+
+
+def open_url(url: str, existing: bool, clock: Callable[[], float]) -> MemoryStore:
+    """A store of its own for each that asks. Raises ConfigurationError where anything follows ``memory:``."""
+    if not url.endswith(":"):
+        raise ConfigurationError("store: the URL memory: says it all; nothing follows it")
+    return MemoryStore(clock)
 
 
 class _Waiting:
@@ -47,14 +54,14 @@ class MemoryStore:
         """Begin a transaction; the others wait."""
         with self._lock:
             now = self._snapshots.get((tool, key)) or empty(self._forgotten)
-            found = Deferred(now, self._saved.get((tool, key, writer), 0))
-            yield found
-            if found.after is not None:
-                self._drop_keys(tool, key, new_maps(found.now, found.after))
-                self._snapshots[tool, key] = found.after
-                self._saved[tool, key, writer] = max(found.saved, found.batch)
-                self._put(found.events, writer if found.claimed else "")
-                self._decided += found.batch == 0
+            flush = Deferred(now, self._saved.get((tool, key, writer), 0))
+            yield flush
+            if flush.after is not None:
+                self._drop_keys(tool, key, new_maps(flush.now, flush.after))
+                self._snapshots[tool, key] = flush.after
+                self._saved[tool, key, writer] = max(flush.saved, flush.batch)
+                self._put(flush.events, writer if flush.claimed else "")
+                self._decided += flush.batch == 0
 
     def _drop_keys(self, tool: str, key: str, maps: frozenset[Path]) -> None:
         of_tool = [event for event in self._events.values() if maps and (event.tool, event.key) == (tool, key)]
@@ -84,8 +91,8 @@ class MemoryStore:
     def incidents(self, tool: str | None = None) -> list[Incident]:
         """The incidents of a tool, or of all; the oldest first."""
         known = self._snapshots.copy()
-        found = [i for (name, _), now in known.items() if tool in (None, name) for i in now.incidents.values()]
-        return sorted(found, key=lambda incident: (incident.first_time, incident.opened, incident.id))
+        incidents = [i for (name, _), now in known.items() if tool in (None, name) for i in now.incidents.values()]
+        return sorted(incidents, key=lambda incident: (incident.first_time, incident.opened, incident.id))
 
     def forget(self, tool: str, key: str) -> bool:
         """Drop all that is known of a tool and key, its events included; False where nothing was."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -13,8 +13,9 @@ from toolpulse.errors import ConfigurationError, StoreError, StoreUnusable
 from toolpulse.stores import url as _url
 from toolpulse.stores.causes import NO_DATABASE, NO_RIGHTS, NO_TABLE, cause, is_lost
 from toolpulse.stores.pool import WAIT, Pool, drivers
-from toolpulse.stores.sql import schema as _schema
+from toolpulse.stores.sql import schema
 from toolpulse.stores.sql.engine import Database
+from toolpulse.stores.sql.store import SqlStore
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,6 +32,11 @@ _COLUMNS: Final = """SELECT attname FROM pg_class JOIN pg_attribute ON attrelid 
 
 _OURS: Final = 0x7001
 """The class of our advisory locks."""
+
+
+def open_url(url: str, existing: bool, clock: Callable[[], float]) -> SqlStore:
+    """The store in the database of a URL; see PostgresEngine for what is raised."""
+    return SqlStore(PostgresEngine(url, existing=existing), clock)
 
 
 class _Database:
@@ -107,14 +113,14 @@ class PostgresEngine:
         """Bring the tables up to date, if that is still to do."""
         with self._lock:
             if not self._prepared:
-                _schema.prepare(self)
+                schema.prepare(self)
                 if not self.used:
                     self._remember()
                 self._prepared = self.used = True
 
     def _remember(self) -> None:
         with self.reading() as db:
-            found = [row for table in _schema.TABLES for row in db.execute("SELECT to_regclass(?)::oid", (table,))]
+            found = [row for table in schema.TABLES for row in db.execute("SELECT to_regclass(?)::oid", (table,))]
         self._tables = [number for (number,) in found if number]
 
     @contextmanager
@@ -149,7 +155,7 @@ class PostgresEngine:
         except (driver.Error, pools.PoolTimeout):
             return StoreError(f"{self.shown}: {NO_TABLE}")
         if left < len(self._tables):
-            return _schema.dropped(self.shown)
+            return schema.dropped(self.shown)
         return StoreError(f"{self.shown}: {NO_RIGHTS}")
 
     def _why(self, driver: Any) -> str:
@@ -162,8 +168,8 @@ class PostgresEngine:
 
     def has_tables(self, db: Database) -> bool:
         """Whether our tables are there, where the user looks for them. Raises StoreForeign for those of others."""
-        found = {table: {str(name) for (name,) in db.execute(_COLUMNS, (table,))} for table in _schema.TABLES}
-        return _schema.are_there({table: names for table, names in found.items() if names}, self.shown)
+        found = {table: {str(name) for (name,) in db.execute(_COLUMNS, (table,))} for table in schema.TABLES}
+        return schema.are_there({table: names for table, names in found.items() if names}, self.shown)
 
     def version(self, db: Database) -> str:
         """The server's version."""
@@ -171,7 +177,7 @@ class PostgresEngine:
 
     def size(self, db: Database) -> int:
         """Bytes of the tables, their indexes included."""
-        sizes = (db.execute("SELECT pg_total_relation_size(to_regclass(?))", (table,)) for table in _schema.TABLES)
+        sizes = (db.execute("SELECT pg_total_relation_size(to_regclass(?))", (table,)) for table in schema.TABLES)
         return sum(int(found[0][0] or 0) for found in sizes)
 
     def faults(self, db: Database) -> list[str]:

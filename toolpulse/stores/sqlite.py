@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -14,13 +14,11 @@ from typing import Any, Final
 from toolpulse.errors import StoreError, StoreForeign, StoreMissing, StoreUnusable
 from toolpulse.stores import forks
 from toolpulse.stores import sqlite_file as on_disk
-from toolpulse.stores.sql import schema as _schema
+from toolpulse.stores import sqlite_turns as turns
+from toolpulse.stores.sql import schema
 from toolpulse.stores.sql.engine import Database
-
-BUSY_TIMEOUT: Final = 5.0
-"""Seconds to wait for another process's transaction."""
-
-WRITING: Final = "BEGIN IMMEDIATE"
+from toolpulse.stores.sql.store import SqlStore
+from toolpulse.stores.url import sqlite_path
 
 OLDEST: Final = (3, 35, 0)
 """The first SQLite that has RETURNING."""
@@ -30,12 +28,13 @@ HOME: Final = ".toolpulse"
 
 _WAL_PAUSE: Final = 0.005
 
-_ATTEMPT: Final = 40
-"""Milliseconds after which waiting for a turn starts over."""
-
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _NO_WAY_IN: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
-_OTHERS_TURN: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+
+def open_url(url: str, existing: bool, clock: Callable[[], float]) -> SqlStore:
+    """The store in the file of a URL. Raises ConfigurationError where it names none."""
+    return SqlStore(SqliteEngine(sqlite_path(url), existing=existing), clock)
 
 
 class _Database:
@@ -76,7 +75,7 @@ class SqliteEngine:
     @contextmanager
     def transaction(self, lock: str = "") -> Iterator[Database]:
         """Begin a transaction that writes; there is one at a time in all of the file."""
-        with self._session(WRITING) as db:
+        with self._session(turns.WRITING) as db:
             yield db
 
     @contextmanager
@@ -89,12 +88,12 @@ class SqliteEngine:
     def _session(self, begin: str) -> Iterator[Database]:
         with self.lock, self._translated():
             connection = self._open()
-            _begin(connection, begin)
+            turns.begin(connection, begin)
             try:
                 yield _Database(connection)
                 connection.execute("COMMIT")
             except BaseException:
-                _undo(connection)
+                turns.undo(connection)
                 raise
 
     def ready(self) -> None:
@@ -102,7 +101,7 @@ class SqliteEngine:
         with self.lock:
             self._drop_if_replaced()
             if not self._prepared:
-                _schema.prepare(self)
+                schema.prepare(self)
                 if not self.existing:
                     self._sign()
                     self._use_wal()
@@ -125,11 +124,11 @@ class SqliteEngine:
 
     def _use_wal(self) -> None:
         """Only once the tables are known to be ours: it changes the file."""
-        give_up = time.monotonic() + BUSY_TIMEOUT
+        give_up = time.monotonic() + turns.BUSY_TIMEOUT
         with self._translated():
             connection = self._open()
             # the one statement that does not wait for whoever has the file
-            while not _begun(connection, "PRAGMA journal_mode = WAL", last=time.monotonic() > give_up):
+            while not turns.begun(connection, "PRAGMA journal_mode = WAL", last=time.monotonic() > give_up):
                 time.sleep(_WAL_PAUSE)
 
     def _open(self) -> sqlite3.Connection:
@@ -139,7 +138,7 @@ class SqliteEngine:
                 raise StoreUnusable(f"SQLite {sqlite3.sqlite_version} is too old; {oldest} is the oldest that serves")
             place = self._place()
             self._connection = sqlite3.connect(
-                self._uri(place), uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+                self._uri(place), uri=True, timeout=turns.BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
             )
             self._file = on_disk.identity(self.path)
             self.opened += 1
@@ -195,7 +194,7 @@ class SqliteEngine:
             code = on_disk.code_of(error)
             if code in _DAMAGED:
                 raise self._damaged(code) from None
-            if code not in _OTHERS_TURN:
+            if code not in turns.OTHERS_TURN:
                 self._drop()
             if self.used and not self.existing and "no such table: toolpulse_" in str(error):
                 raise self.lost() from None
@@ -241,7 +240,7 @@ class SqliteEngine:
 
     def lost(self) -> StoreError:
         """Somebody dropped them: whoever may write to the file sees all of it."""
-        return _schema.dropped(self.shown)
+        return schema.dropped(self.shown)
 
     def version(self, db: Database) -> str:
         """SQLite's version."""
@@ -276,41 +275,6 @@ class SqliteEngine:
     def __del__(self) -> None:
         """A monitor that nobody closed leaves no open file, and no warning of one."""
         self._drop()
-
-
-def _begin(connection: sqlite3.Connection, begin: str) -> None:
-    """Begin a transaction; one that writes waits its turn.
-
-    SQLite asks ever more rarely, ten times a second at last; a process that writes all the time would leave the others
-    next to no chance. So it is made to start over.
-    """
-    if begin != WRITING:
-        connection.execute(begin)
-        return
-    give_up = time.monotonic() + BUSY_TIMEOUT
-    connection.execute(f"PRAGMA busy_timeout = {_ATTEMPT}")
-    try:
-        while not _begun(connection, begin, last=time.monotonic() > give_up):
-            pass
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT * 1000:.0f}")
-
-
-def _begun(connection: sqlite3.Connection, statement: str, *, last: bool) -> bool:
-    """False where somebody else has the file; at the ``last`` attempt that raises."""
-    try:
-        connection.execute(statement)
-    except sqlite3.OperationalError as error:
-        if last or error.sqlite_errorcode & 0xFF not in _OTHERS_TURN:
-            raise
-        return False
-    return True
-
-
-def _undo(connection: sqlite3.Connection) -> None:
-    # a full disk, for one, has ended the transaction already
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
 
 
 _parents: list[sqlite3.Connection] = []

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.evidence.maps import map_paths
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, RowKey, join, reread
-from toolpulse.evidence.silence import parts
+from toolpulse.evidence.rows import Row, RowKey, join_rows, reshaped
+from toolpulse.evidence.shape_paths import map_paths
+from toolpulse.evidence.silence import optional_parts
 from toolpulse.state.learning.map_learner import MapLearner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolpulse._base.paths import Path
-    from toolpulse.evidence.maps import MapDecision
+    from toolpulse.evidence.maps import LearnedMap
     from toolpulse.shape import Walker
     from toolpulse.shape.nodes import Shape
 
@@ -59,7 +59,7 @@ class LiveBaseline:
         return self.merged if self.merged.observations.count else None
 
     @property
-    def maps_learned(self) -> dict[Path, MapDecision]:
+    def maps_learned(self) -> dict[Path, LearnedMap]:
         """The paths that were learned to be maps, with the figures."""
         return self.maps.learned
 
@@ -67,7 +67,7 @@ class LiveBaseline:
         """The row of a shape that was learned, if it is kept."""
         return self._rows.get(key)
 
-    def restore(self, rows: Iterable[Row], maps_learned: Iterable[MapDecision], merged: Profile | None) -> None:
+    def restore(self, rows: Iterable[Row], maps_learned: Iterable[LearnedMap], merged: Profile | None) -> None:
         """Go on from what another one knew."""
         self.maps.restore(maps_learned)
         self._rows = {row.key: row for row in rows}
@@ -78,10 +78,10 @@ class LiveBaseline:
         """Fold a row in. Beyond the bounds the rarest shapes go, and their evidence stays."""
         key = row.key
         known = self._rows.get(key)
-        self._rows[key] = join(known, row) if known else row
+        self._rows[key] = join_rows(known, row) if known else row
         self.profile.add(row.shape, row.sightings, row.encoding, row.cuts)
         if known is None:
-            self.parts = parts(self.profile.root)
+            self.parts = optional_parts(self.profile.root)
             self._size += row.shape.size
         while len(self._rows) > MOST_SHAPES or (self._size > MOST_TEXT and len(self._rows) > 1):
             gone = self._rows.pop(self._rarest())
@@ -93,7 +93,7 @@ class LiveBaseline:
         fewest = min(row.count for row in self._rows.values())
         return min((key for key, row in self._rows.items() if row.count == fewest), key=lambda key: key[0].fingerprint)
 
-    def learn_maps(self, unlearned: Row | None = None) -> tuple[MapDecision, ...] | None:
+    def learn_maps(self, unlearned: Row | None = None) -> tuple[LearnedMap, ...] | None:
         """Ask whether keys that come and go are data, of these rows and one that is not learned yet.
 
         What is decided rewrites the stored shapes and folds the evidence anew. None where nothing changed.
@@ -113,14 +113,14 @@ class LiveBaseline:
         rewritten: dict[RowKey, Row] = {}
         # the last of the shapes may be of the row that is not learned
         for row, shape in zip(self._rows.values(), shapes, strict=False):
-            new_row = reread(row, shape, maps_now)
+            new_row = reshaped(row, shape, maps_now)
             key = new_row.key
-            rewritten[key] = join(rewritten[key], new_row) if key in rewritten else new_row
+            rewritten[key] = join_rows(rewritten[key], new_row) if key in rewritten else new_row
         self._rows = rewritten
 
     def _refold(self) -> None:
         rows = self._rows.values()
         self._size = sum(row.shape.size for row in rows)
         self.profile = merge(fold((r.shape, r.sightings, r.encoding, r.cuts) for r in rows), self.merged)
-        self.parts = parts(self.profile.root)
+        self.parts = optional_parts(self.profile.root)
         self.walker = self.maps.walker(self.profile)

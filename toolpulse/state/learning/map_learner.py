@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolpulse._base.paths import format_path, parse_path
-from toolpulse.evidence.maps import MapDecision, as_values, rewrite, settle
+from toolpulse.evidence.maps import LearnedMap, decide_maps
+from toolpulse.evidence.shape_paths import as_map_values, rewrite_as_maps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,12 +29,12 @@ class MapLearner:
     """The maps of one tool. ``walker`` reads responses as its settings say, with no map learned yet."""
 
     def __init__(self, walker: Walker) -> None:
-        self.learned: dict[Path, MapDecision] = {}
+        self.learned: dict[Path, LearnedMap] = {}
         """What was decided, with the figures it was decided on."""
         self._plain_walker = walker
         self._questions = self._next_answer = 0
 
-    def restore(self, decisions: Iterable[MapDecision]) -> None:
+    def restore(self, decisions: Iterable[LearnedMap]) -> None:
         """Go on from what another one decided."""
         self.learned = {decision.path: decision for decision in decisions}
 
@@ -45,13 +46,13 @@ class MapLearner:
         """A shape that was walked before a map was learned, as it is read since; the same object if nothing changes."""
         if not self.learned:
             return shape
-        return rewrite(shape, lambda path, _: path in self.learned, self._plain_walker.limits.shapes)
+        return rewrite_as_maps(shape, lambda path, _: path in self.learned, self._plain_walker.limits.shapes)
 
     def without_keys(self, path: str) -> str:
         """A path that was walked before a map was learned, as it is written since: no key of the map is in it."""
-        return format_path(as_values(parse_path(path), frozenset(self.learned)))
+        return format_path(as_map_values(parse_path(path), frozenset(self.learned)))
 
-    def ask(self, rows: Sequence[Row], profile: Profile) -> tuple[tuple[MapDecision, ...], tuple[Shape, ...]] | None:
+    def ask(self, rows: Sequence[Row], profile: Profile) -> tuple[tuple[LearnedMap, ...], tuple[Shape, ...]] | None:
         """What the rows show to be maps, and the shapes of all rows as they are read then. None if nothing changes.
 
         An answer takes as long as there are rows, so after many answers without a decision not every question gets one.
@@ -62,7 +63,7 @@ class MapLearner:
             return None
         self._next_answer = self._questions + max(1, self._questions // 8)
         counted = [(row.shape, row.count) for row in rows]
-        shapes, decided = settle(counted, self._plain_walker.is_record, self._plain_walker.limits.shapes, crowded)
+        shapes, decided = decide_maps(counted, self._plain_walker.is_record, self._plain_walker.limits.shapes, crowded)
         new = tuple(decision for decision in decided if decision.path not in self.learned)
         if not new and all(shape is row.shape for shape, row in zip(shapes, rows, strict=True)):
             return None
@@ -72,7 +73,7 @@ class MapLearner:
         self._plain_walker = self._plain_walker.with_maps(frozenset(), frozenset())
         return new, tuple(shapes)
 
-    def _crowded(self, profile: Profile) -> tuple[MapDecision, ...]:
+    def _crowded(self, profile: Profile) -> tuple[LearnedMap, ...]:
         """The outermost objects with more fields than any record has: the names are data, however they come and go."""
         waiting: list[tuple[Path, PathStats]] = [((), profile.root)]
         crowded = []
@@ -85,10 +86,10 @@ class MapLearner:
         return tuple(crowded)
 
 
-def _crowd(path: Path, stats: PathStats) -> MapDecision:
+def _crowd(path: Path, stats: PathStats) -> LearnedMap:
     counts = [field.sightings.count for field in stats.fields.values()]
     total = stats.objects.count
     kinds = frozenset(kind for field in stats.fields.values() for kind in field.kinds)
     often = sum(count >= 0.8 * total for count in counts)
     # how many there were at once is known as a mean only
-    return MapDecision(path, total, len(counts), round(sum(counts) / total), often, counts.count(1), len(kinds))
+    return LearnedMap(path, total, len(counts), round(sum(counts) / total), often, counts.count(1), len(kinds))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse.evidence.rows import join
-from toolpulse.evidence.silence import HeldBack
+from toolpulse.evidence.quarantine import QuarantineLog
+from toolpulse.evidence.rows import join_rows
 from toolpulse.state.learning.live_baseline import MOST_SHAPES, MOST_TEXT
 from toolpulse.state.snapshot import Quarantined, more_rows
 
@@ -29,7 +29,7 @@ class Quarantine:
 
     def __init__(self) -> None:
         self.shapes: dict[TallyKey, Quarantined] = {}
-        self.unlearned = HeldBack()
+        self.unlearned = QuarantineLog()
         """When they came, how many, and what they showed all the same: for whoever asks what has been away."""
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ class Quarantine:
     def restore(self, shapes: Mapping[TallyKey, Quarantined], profile: Profile) -> None:
         """Go on from what another one knew."""
         self.shapes = dict(shapes)
-        self.unlearned = HeldBack()
+        self.unlearned = QuarantineLog()
         for row in sorted((one.row for one in shapes.values()), key=lambda row: row.last):
             self._note(row.shape, row.count, row.last, profile)
 
@@ -82,7 +82,7 @@ class Quarantine:
 
     def seen_again(self, entry: Quarantined, tally: Tally) -> None:
         """Count observations to a shape that is quarantined."""
-        self.shapes[tally.key] = msgspec.structs.replace(entry, row=join(entry.row, tally.row))
+        self.shapes[tally.key] = msgspec.structs.replace(entry, row=join_rows(entry.row, tally.row))
 
     def note(self, tally: Tally, profile: Profile) -> None:
         """Note when observations of a quarantined shape came, and what they show of what the profile knows."""
@@ -90,7 +90,7 @@ class Quarantine:
 
     def _note(self, shape: Shape, count: int, last: int, profile: Profile) -> None:
         self.unlearned.add(count, last)
-        self.unlearned.saw(profile, shape, last)
+        self.unlearned.note_shown(profile, shape, last)
 
     def release(self, is_free: Callable[[TallyKey, Quarantined], bool]) -> list[Row]:
         """Let go of the shapes that are free to be learned now; their rows."""
@@ -106,4 +106,4 @@ class Quarantine:
         ``reread`` gives a shape as it is read with the maps known now.
         """
         self.shapes = {key: entry for key, entry in self.shapes.items() if reread(key.shape) is key.shape}
-        self.unlearned.forget(maps)
+        self.unlearned.forget_keys(maps)

@@ -16,11 +16,11 @@ from toolpulse import events
 from toolpulse._base.canonical import ascii_json, digest, load_strict
 from toolpulse._base.paths import format_path, parse_path
 from toolpulse.events import DriftEvent
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile
 from toolpulse.evidence.profile_json import sparse
 from toolpulse.evidence.rows import Row, RowKey
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.shape.nodes import Shape, shape_from_normal
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import Calls, TallyKey
@@ -51,14 +51,15 @@ def tool_id(tool: str, key: str) -> str:
     return digest(ascii_json([escaped(tool), escaped(key)]))[:32]
 
 
-def row_id(key: RowKey) -> str:
-    """What a row that taught is known by."""
+def learned_id(key: RowKey) -> str:
+    """What a learned row is known by."""
     shape, encoding, cuts = key
+    # this word and "held" below are part of ids in databases that exist
     return digest(ascii_json(["taught", shape.fingerprint, encoding, sorted(map(format_path, cuts))]))[:32]
 
 
-def held_id(key: TallyKey) -> str:
-    """What a held shape is known by."""
+def quarantined_id(key: TallyKey) -> str:
+    """What a quarantined shape is known by."""
     return digest(ascii_json(["held", key.shape.fingerprint, key.encoding, key.cut, key.broken]))[:32]
 
 
@@ -81,25 +82,25 @@ def cuts_text(row: Row) -> str:
 
 
 def read_row(shape: str, encoding: str, cuts: str, seen: tuple[int, int, int]) -> Row:
-    """A row that taught; ``seen`` is its count, first and last."""
+    """A learned row; ``seen`` is its count, first and last."""
     paths = frozenset(map(parse_path, _read(cuts, list[str])))
     return Row(shape_of_text(shape), *seen, unescaped(encoding), paths)
 
 
-def held_text(key: TallyKey, held: Quarantined) -> str:
-    """All of a held shape but its shape, encoding and counts."""
+def quarantined_text(key: TallyKey, one: Quarantined) -> str:
+    """All of a quarantined shape but its shape, encoding and counts."""
     return _text(
         {
-            "cuts": sorted(map(format_path, held.row.cuts)),
+            "cuts": sorted(map(format_path, one.row.cuts)),
             "cut": key.cut,
             "broken": key.broken,
-            "findings": held.findings,
-            "incidents": sorted(held.incidents),
+            "findings": one.findings,
+            "incidents": sorted(one.incidents),
         }
     )
 
 
-class _HeldText(msgspec.Struct):
+class _QuarantinedText(msgspec.Struct):
     cuts: list[str]
     cut: tuple[tuple[str, str], ...]
     broken: tuple[str, ...]
@@ -107,9 +108,9 @@ class _HeldText(msgspec.Struct):
     incidents: frozenset[str]
 
 
-def read_held(shape: str, encoding: str, text: str, seen: tuple[int, int, int]) -> tuple[TallyKey, Quarantined]:
-    """A held shape and its key."""
-    read = _read(text, _HeldText)
+def read_quarantined(shape: str, encoding: str, text: str, seen: tuple[int, int, int]) -> tuple[TallyKey, Quarantined]:
+    """A quarantined shape and its key."""
+    read = _read(text, _QuarantinedText)
     row = Row(shape_of_text(shape), *seen, unescaped(encoding), frozenset(map(parse_path, read.cuts)))
     key = TallyKey(row.shape, row.encoding, read.cut, read.broken)
     return key, Quarantined(row, read.findings, read.incidents)
@@ -152,7 +153,7 @@ def read_event(text: str) -> DriftEvent:
 class State(msgspec.Struct, frozen=True):
     """The small parts of a snapshot, which are kept as one text."""
 
-    maps_learned: tuple[MapDecision, ...]
+    maps_learned: tuple[LearnedMap, ...]
     cuts: frozenset[tuple[str, str]]
     calls: Calls
     reading: ReadSettings | None
@@ -161,7 +162,7 @@ class State(msgspec.Struct, frozen=True):
 
 def state_text(snapshot: Snapshot) -> str:
     """Maps learned, cuts told of, calls, how responses are read, and which generation it is."""
-    maps = [{**msgspec.structs.asdict(found), "path": format_path(found.path)} for found in snapshot.maps_learned]
+    maps = [{**msgspec.structs.asdict(one), "path": format_path(one.path)} for one in snapshot.maps_learned]
     cuts = sorted(snapshot.cuts)
     calls, reading, generation = snapshot.calls, snapshot.reading, snapshot.generation
     return _text({"maps_learned": maps, "cuts": cuts, "calls": calls, "reading": reading, "life": generation})
@@ -171,7 +172,7 @@ def read_state(text: str) -> State:
     """The small parts of a snapshot."""
     read = load_strict(text)
     return State(
-        tuple(MapDecision(**{**found, "path": parse_path(found["path"])}) for found in read["maps_learned"]),
+        tuple(LearnedMap(**{**one, "path": parse_path(one["path"])}) for one in read["maps_learned"]),
         msgspec.convert(read["cuts"], frozenset[tuple[str, str]]),
         msgspec.convert(read["calls"], Calls),
         msgspec.convert(read["reading"], ReadSettings | None),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from toolpulse._base.paths import Path
 from toolpulse.events import DriftEvent, names_keys
 from toolpulse.stores.base import LEASE, MOST_EVENTS
-from toolpulse.stores.sql import codec as records
+from toolpulse.stores.sql import codec
 from toolpulse.stores.sql.engine import Database
 
 
@@ -35,45 +35,45 @@ class Events:
         self._db.many(
             """INSERT INTO toolpulse_events (id, tool_id, body, writer, leased, written) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO NOTHING""",
-            [(*_names(event), records.event_text(event), records.escaped(writer), leased, now) for event in events],
+            [(*_names(event), codec.event_text(event), codec.escaped(writer), leased, now) for event in events],
         )
 
     def drop_keys(self, tool: str, maps: frozenset[Path]) -> None:
         """Drop the events of a tool, by its id, that name a key of one of these maps."""
         if maps:
-            found = self._db.execute("SELECT seq, body FROM toolpulse_events WHERE tool_id = ?", (tool,))
-            gone = [(seq,) for seq, body in found if any(names_keys(event, maps) for event in _readable((body,)))]
+            rows = self._db.execute("SELECT seq, body FROM toolpulse_events WHERE tool_id = ?", (tool,))
+            gone = [(seq,) for seq, body in rows if any(names_keys(event, maps) for event in _readable((body,)))]
             self._db.many("DELETE FROM toolpulse_events WHERE seq = ?", gone)
 
     def claim(self, writer: str, most: int, now: float, skip_locked: str) -> list[DriftEvent]:
         """Take a lease on the oldest events that wait and that nobody has one on."""
-        found = self._db.execute(
+        rows = self._db.execute(
             f"""UPDATE toolpulse_events SET writer = ?, leased = ? WHERE seq IN (
                 SELECT seq FROM toolpulse_events WHERE sent IS NULL AND leased <= ? ORDER BY seq LIMIT ?{skip_locked})
             RETURNING seq, body""",
-            (records.escaped(writer), now + LEASE, now, most),
+            (codec.escaped(writer), now + LEASE, now, most),
         )
-        return _readable(body for _, body in sorted(found))
+        return _readable(body for _, body in sorted(rows))
 
     def renew(self, writer: str, events: Iterable[str], now: float) -> None:
         """Keep a writer's lease on events that still wait."""
-        name = records.escaped(writer)
+        name = codec.escaped(writer)
         self._db.many(
             "UPDATE toolpulse_events SET leased = ? WHERE id = ? AND writer = ? AND sent IS NULL",
-            [(now + LEASE, records.escaped(event), name) for event in sorted(events)],
+            [(now + LEASE, codec.escaped(event), name) for event in sorted(events)],
         )
 
     def sent(self, events: Iterable[str], now: float) -> None:
         """Note that events were sent."""
         self._db.many(
             "UPDATE toolpulse_events SET sent = ? WHERE id = ? AND sent IS NULL",
-            [(now, records.escaped(event)) for event in sorted(events)],
+            [(now, codec.escaped(event)) for event in sorted(events)],
         )
 
     def newest(self, most: int) -> list[DriftEvent]:
         """The newest events, in the order they were written."""
-        found = self._db.execute("SELECT seq, body FROM toolpulse_events ORDER BY seq DESC LIMIT ?", (most,))
-        return _readable(body for _, body in sorted(found))
+        rows = self._db.execute("SELECT seq, body FROM toolpulse_events ORDER BY seq DESC LIMIT ?", (most,))
+        return _readable(body for _, body in sorted(rows))
 
     def outbox(self) -> Outbox:
         """What waits to be sent, and how many write."""
@@ -98,12 +98,12 @@ class Events:
 
 def _readable(bodies: Iterable[str]) -> list[DriftEvent]:
     """The events of these texts. One that cannot be read keeps no other from being sent; a check tells of it."""
-    found = []
+    events = []
     for body in bodies:
-        with suppress(*records.UNREADABLE):
-            found.append(records.read_event(body))
-    return found
+        with suppress(*codec.UNREADABLE):
+            events.append(codec.read_event(body))
+    return events
 
 
 def _names(event: DriftEvent) -> tuple[str, str]:
-    return records.escaped(event.id), records.tool_id(event.tool, event.key)
+    return codec.escaped(event.id), codec.tool_id(event.tool, event.key)

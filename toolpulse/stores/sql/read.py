@@ -15,24 +15,28 @@ from toolpulse.evidence.rows import Row, RowKey
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import TallyKey
 from toolpulse.state.snapshot import EMPTY, Quarantined, Snapshot
-from toolpulse.stores.sql import codec as records
+from toolpulse.stores.sql import codec
 from toolpulse.stores.sql.engine import Database
 
 _MOST_AT_ONCE: Final = 500
+"""Ids named in one statement; SQLite of old takes 999 values."""
+
+_TOOL: Final = """SELECT created_nonce, version, deletions, observations, merged, state
+    FROM toolpulse_tools WHERE id = ?"""
 
 
 class Known(msgspec.Struct, frozen=True):
     """A snapshot as it is in the database."""
 
-    born: str = ""
+    created_nonce: str = ""
     """Tells a tool that was forgotten and came again from the one before."""
-    flush: int = 0
+    version: int = 0
     """The number of the transaction that wrote it; each one that writes adds 1."""
-    epoch: int = 0
+    deletions: int = 0
     """Grows where something known was removed."""
     snapshot: Snapshot = EMPTY
     ids: dict[RowKey | TallyKey, str] = {}
-    """What its rows and held shapes are known by."""
+    """What its rows and quarantined shapes are known by."""
 
 
 NOTHING: Final = Known()
@@ -41,22 +45,20 @@ NOTHING: Final = Known()
 
 def read(db: Database, tool: str, known: Known) -> Known:
     """What is in the database of a tool, by its id; ``known`` where it is still that."""
-    found = db.execute(
-        "SELECT born, flush, epoch, observations, merged, state FROM toolpulse_tools WHERE id = ?", (tool,)
-    )
-    if not found:
+    tools = db.execute(_TOOL, (tool,))
+    if not tools:
         return NOTHING
-    born, flush, epoch, observations, merged, state = found[0]
-    if born == known.born and flush == known.flush:
+    created_nonce, version, deletions, observations, merged, state = tools[0]
+    if created_nonce == known.created_nonce and version == known.version:
         return known
-    base = known if born == known.born and flush > known.flush else NOTHING
-    news = _News(db, tool, base.flush if base is not NOTHING else -1, base is NOTHING or epoch != base.epoch)
-    rows, held, ids = _rows(news, base)
-    small = _kept(base.snapshot, records.read_state(state))
+    base = known if created_nonce == known.created_nonce and version > known.version else NOTHING
+    news = _News(db, tool, base.version if base is not NOTHING else -1, base is NOTHING or deletions != base.deletions)
+    rows, quarantined, ids = _rows(news, base)
+    small = _kept(base.snapshot, codec.read_state(state))
     snapshot = Snapshot(
         observations=observations,
         rows=rows,
-        quarantined=held,
+        quarantined=quarantined,
         incidents=_incidents(news, base.snapshot.incidents),
         decisions=_decisions(news, base.snapshot.decisions),
         maps_learned=small.maps_learned,
@@ -66,7 +68,7 @@ def read(db: Database, tool: str, known: Known) -> Known:
         reading=small.reading,
         generation=small.generation,
     )
-    return Known(born, flush, epoch, snapshot, ids)
+    return Known(created_nonce, version, deletions, snapshot, ids)
 
 
 class _News:
@@ -81,7 +83,7 @@ class _News:
     def light(self, table: str, columns: str) -> list[tuple[Any, ...]]:
         """The id and small columns of what changed, or of all, in order."""
         after = -1 if self.complete else self.since
-        statement = f"SELECT id, {columns} FROM {table} WHERE tool_id = ? AND changed > ? ORDER BY place, id"
+        statement = f"SELECT id, {columns} FROM {table} WHERE tool_id = ? AND changed > ? ORDER BY order_number, id"
         return self._db.execute(statement, (self._tool, after))
 
     def texts(self, table: str, columns: str, wanted: list[str]) -> dict[str, tuple[Any, ...]]:
@@ -102,34 +104,34 @@ def _chunks(ids: list[str]) -> Iterator[list[str]]:
 def _rows(
     news: _News, base: Known
 ) -> tuple[dict[RowKey, Row], dict[TallyKey, Quarantined], dict[RowKey | TallyKey, str]]:
-    """The rows and held shapes there are now."""
+    """The rows and quarantined shapes there are now."""
     rows: dict[RowKey, Row] = {} if news.complete else dict(base.snapshot.rows)
-    held: dict[TallyKey, Quarantined] = {} if news.complete else dict(base.snapshot.quarantined)
+    quarantined: dict[TallyKey, Quarantined] = {} if news.complete else dict(base.snapshot.quarantined)
     ids: dict[RowKey | TallyKey, str] = {} if news.complete else dict(base.ids)
     names = {name: key for key, name in base.ids.items()}
     light = news.light("toolpulse_rows", "seen, first_at, last_at, written")
     wanted = [name for name, *_, written in light if written > news.since or name not in names]
-    texts = news.texts("toolpulse_rows", "held, shape, encoding, body", wanted)
+    texts = news.texts("toolpulse_rows", "quarantined, shape, encoding, body", wanted)
     for name, *seen, _ in light:
         counts = (seen[0], seen[1], seen[2])
         key: RowKey | TallyKey
         if name not in texts:
             key = names[name]
             if isinstance(key, TallyKey):
-                held[key] = _recounted_held(base.snapshot.quarantined[key], counts)
+                quarantined[key] = _recounted_quarantined(base.snapshot.quarantined[key], counts)
             else:
                 rows[key] = _recounted(base.snapshot.rows[key], counts)
         elif texts[name][0]:
             _, shape, encoding, body = texts[name]
-            key, found = records.read_held(shape, encoding, body, counts)
-            held[key] = found
+            key, entry = codec.read_quarantined(shape, encoding, body, counts)
+            quarantined[key] = entry
         else:
             _, shape, encoding, body = texts[name]
-            row = records.read_row(shape, encoding, body, counts)
+            row = codec.read_row(shape, encoding, body, counts)
             key = row.key
             rows[key] = row
         ids[key] = name
-    return rows, held, ids
+    return rows, quarantined, ids
 
 
 def _recounted(row: Row, seen: tuple[int, int, int]) -> Row:
@@ -139,43 +141,43 @@ def _recounted(row: Row, seen: tuple[int, int, int]) -> Row:
     return msgspec.structs.replace(row, count=count, first=first, last=last)
 
 
-def _recounted_held(held: Quarantined, seen: tuple[int, int, int]) -> Quarantined:
-    row = _recounted(held.row, seen)
-    return held if row is held.row else msgspec.structs.replace(held, row=row)
+def _recounted_quarantined(one: Quarantined, seen: tuple[int, int, int]) -> Quarantined:
+    row = _recounted(one.row, seen)
+    return one if row is one.row else msgspec.structs.replace(one, row=row)
 
 
 def _incidents(news: _News, base: Mapping[str, Incident]) -> dict[str, Incident]:
     """The incidents there are now; their findings are read where they were written anew."""
-    found: dict[str, Incident] = {} if news.complete else dict(base)
+    incidents: dict[str, Incident] = {} if news.complete else dict(base)
     light = news.light("toolpulse_incidents", "body, changed, written")
     texts = news.texts("toolpulse_incidents", "findings", [row[0] for row in light if row[3] > news.since])
     for name, body, changed, _ in light:
-        key = records.unescaped(name)
+        key = codec.unescaped(name)
         if changed <= news.since:
-            found[key] = base[key]
+            incidents[key] = base[key]
         else:
-            found[key] = records.read_incident(body, texts[name][0] if name in texts else base[key].findings)
-    return found
+            incidents[key] = codec.read_incident(body, texts[name][0] if name in texts else base[key].findings)
+    return incidents
 
 
 def _decisions(news: _News, base: Mapping[str, Decision]) -> dict[str, Decision]:
     """The decisions there are now."""
-    found: dict[str, Decision] = {} if news.complete else dict(base)
+    decisions: dict[str, Decision] = {} if news.complete else dict(base)
     for name, body, changed in news.light("toolpulse_decisions", "body, changed"):
-        key = records.unescaped(name)
-        found[key] = base[key] if changed <= news.since else records.read_decision(body)
-    return found
+        key = codec.unescaped(name)
+        decisions[key] = base[key] if changed <= news.since else codec.read_decision(body)
+    return decisions
 
 
 def _merged(db: Database, tool: str) -> Profile | None:
-    found = db.execute("SELECT profile FROM toolpulse_merged WHERE tool_id = ?", (tool,))
-    return records.read_profile(found[0][0]) if found else None
+    profiles = db.execute("SELECT profile FROM toolpulse_merged WHERE tool_id = ?", (tool,))
+    return codec.read_profile(profiles[0][0]) if profiles else None
 
 
-def _kept(before: Snapshot, state: records.State) -> records.State:
+def _kept(before: Snapshot, state: codec.State) -> codec.State:
     """The small parts, each as the object it was where it is still the same."""
     kept = {
         part: getattr(before, part) if getattr(before, part) == value else value
         for part, value in msgspec.structs.asdict(state).items()
     }
-    return records.State(**kept)
+    return codec.State(**kept)

@@ -49,6 +49,15 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             tool_id TEXT NOT NULL, shape TEXT NOT NULL, hour BIGINT NOT NULL, seen BIGINT NOT NULL,
             PRIMARY KEY (tool_id, shape, hour))""",
     ),
+    (
+        "ALTER TABLE toolpulse_tools RENAME COLUMN born TO created_nonce",
+        "ALTER TABLE toolpulse_tools RENAME COLUMN flush TO version",
+        "ALTER TABLE toolpulse_tools RENAME COLUMN epoch TO deletions",
+        "ALTER TABLE toolpulse_rows RENAME COLUMN held TO quarantined",
+        "ALTER TABLE toolpulse_rows RENAME COLUMN place TO order_number",
+        "ALTER TABLE toolpulse_incidents RENAME COLUMN place TO order_number",
+        "ALTER TABLE toolpulse_decisions RENAME COLUMN place TO order_number",
+    ),
 )
 """Statements that lead from each version to the next; versions count from 1."""
 
@@ -95,15 +104,15 @@ def facts(db: Database, where: str) -> dict[str, int]:
     StoreForeign where another one did.
     """
     try:
-        found = {str(name): int(value) for name, value in db.execute("SELECT name, value FROM toolpulse_meta")}
-        version, _ = found["schema"], found["identity"]
+        values = {str(name): int(value) for name, value in db.execute("SELECT name, value FROM toolpulse_meta")}
+        version, _ = values["schema"], values["identity"]
     except (KeyError, TypeError, ValueError):
         raise _foreign(where, "toolpulse_meta") from None
     if version > SCHEMA:
         raise StoreUnusable(
             f"{where} has schema {version}, which a newer ToolPulse made; this one reads up to {SCHEMA}: upgrade it"
         )
-    return found
+    return values
 
 
 def prepare(engine: Engine) -> None:

@@ -15,11 +15,8 @@ from toolpulse.errors import StoreError, StoreUnreadable, StoreUnusable
 from toolpulse.events import DriftEvent
 from toolpulse.state.incidents import Incident
 from toolpulse.state.snapshot import Snapshot, empty, new_maps
-from toolpulse.stores.base import DAYS_KEPT
-from toolpulse.stores.deferred import Deferred
-from toolpulse.stores.sql import check as _checks
-from toolpulse.stores.sql import codec as records
-from toolpulse.stores.sql import schema as _schema
+from toolpulse.stores.base import DAYS_KEPT, Deferred
+from toolpulse.stores.sql import check, codec, schema
 from toolpulse.stores.sql.engine import Database, Engine
 from toolpulse.stores.sql.outbox import Events, Outbox
 from toolpulse.stores.sql.read import NOTHING, Known, read
@@ -48,33 +45,33 @@ class SqlStore:
     @contextmanager
     def transaction(self, tool: str, key: str, writer: str = "") -> Iterator[Deferred]:
         """Begin a transaction; those on the same (tool, key) wait, in whatever process."""
-        name = records.tool_id(tool, key)
+        name = codec.tool_id(tool, key)
         with self._writing(name) as db:
             known = self._read(db, name)
             now = known.snapshot if known is not NOTHING else empty(self._facts["forgotten"])
-            found = Deferred(now, _saved(db, name, writer))
-            yield found
-            if found.after is None:
+            flush = Deferred(now, _saved(db, name, writer))
+            yield flush
+            if flush.after is None:
                 return
-            after = self._save(db, (tool, key), writer, known, found, found.after)
+            after = self._save(db, (tool, key), writer, known, flush, flush.after)
         self._known[name] = after
 
     def _save(
-        self, db: Database, names: tuple[str, str], writer: str, known: Known, found: Deferred, after: Snapshot
+        self, db: Database, names: tuple[str, str], writer: str, known: Known, flush: Deferred, after: Snapshot
     ) -> Known:
         now = self._clock()
-        name = records.tool_id(*names)
+        name = codec.tool_id(*names)
         save = Save(db, name, known, after)
         saved = save.write(names, now)
-        if found.batch:
+        if flush.batch:
             save.count_hour(int(now // HOUR))
-            db.execute(_MARK_BATCH, (name, records.escaped(writer), max(found.batch, found.saved), now))
+            db.execute(_MARK_BATCH, (name, codec.escaped(writer), max(flush.batch, flush.saved), now))
         else:
             _decided(db)
         save.fold_hours()
         events = Events(db)
         events.drop_keys(name, new_maps(known.snapshot, after))
-        events.put(found.events, writer if found.claimed else "", now)
+        events.put(flush.events, writer if flush.claimed else "", now)
         return saved
 
     @contextmanager
@@ -91,7 +88,7 @@ class SqlStore:
 
     def _checked(self, db: Database) -> dict[str, int]:
         """What the tables say of themselves. What is remembered is forgotten where it may be of another history."""
-        facts = _schema.facts(db, self._engine.shown)
+        facts = schema.facts(db, self._engine.shown)
         if facts["identity"] != self._facts.get("identity", facts["identity"]):
             raise StoreUnusable(f"{self._engine.shown} was replaced by another database; a new process will use that")
         if self._engine.opened != self._opened:
@@ -118,7 +115,7 @@ class SqlStore:
             yield
         except RecursionError:
             raise StoreError(f"{self._engine.shown}: the caller's stack is too deep to read it from there") from None
-        except records.UNREADABLE:
+        except codec.UNREADABLE:
             raise StoreUnreadable(f"{self._engine.shown} holds what cannot be read; see `toolpulse doctor`") from None
 
     def _read(self, db: Database, name: str) -> Known:
@@ -131,7 +128,7 @@ class SqlStore:
 
     def load(self, tool: str, key: str) -> Snapshot | None:
         """What is known, or None; the same object as long as nobody wrote."""
-        name = records.tool_id(tool, key)
+        name = codec.tool_id(tool, key)
         with self._reading() as db:
             known = self._read(db, name)
         if known is NOTHING:
@@ -143,8 +140,8 @@ class SqlStore:
     def tools(self) -> list[tuple[str, str]]:
         """Every (tool, key) there is something known of, sorted."""
         with self._reading() as db:
-            found = db.execute("SELECT tool, key FROM toolpulse_tools")
-        return sorted((records.unescaped(tool), records.unescaped(key)) for tool, key in found)
+            names = db.execute("SELECT tool, key FROM toolpulse_tools")
+        return sorted((codec.unescaped(tool), codec.unescaped(key)) for tool, key in names)
 
     def incidents(self, tool: str | None = None) -> list[Incident]:
         """The incidents of a tool, or of all; the oldest first. One that cannot be read is left to ``check``."""
@@ -155,25 +152,25 @@ class SqlStore:
             if tool is None:
                 texts = db.execute(statement)
             else:
-                texts = db.execute(f"{statement} WHERE t.tool = ?", (records.escaped(tool),))
-        found = []
+                texts = db.execute(f"{statement} WHERE t.tool = ?", (codec.escaped(tool),))
+        incidents = []
         for body, findings in texts:
-            with suppress(*records.UNREADABLE):
-                found.append(records.read_incident(body, findings))
-        return sorted(found, key=lambda incident: (incident.first_time, incident.opened, incident.id))
+            with suppress(*codec.UNREADABLE):
+                incidents.append(codec.read_incident(body, findings))
+        return sorted(incidents, key=lambda incident: (incident.first_time, incident.opened, incident.id))
 
     def forget(self, tool: str, key: str) -> bool:
         """Drop all that is known of a tool and key, its events included; False where nothing was."""
-        name = records.tool_id(tool, key)
+        name = codec.tool_id(tool, key)
         with self._writing(name) as db:
-            for table in _schema.OF_A_TOOL:
+            for table in schema.OF_A_TOOL:
                 db.execute(f"DELETE FROM {table} WHERE tool_id = ?", (name,))
-            found = bool(db.execute("DELETE FROM toolpulse_tools WHERE id = ? RETURNING id", (name,)))
-            if found:
+            was_known = bool(db.execute("DELETE FROM toolpulse_tools WHERE id = ? RETURNING id", (name,)))
+            if was_known:
                 _decided(db)
                 db.execute("UPDATE toolpulse_meta SET value = value + 1 WHERE name = 'forgotten'")
         self._known.pop(name, None)
-        return found
+        return was_known
 
     def decided(self) -> int:
         """Grows with each change that nobody observed."""
@@ -208,8 +205,8 @@ class SqlStore:
     def times(self) -> dict[tuple[str, str], tuple[float, float]]:
         """When each tool and key was first and last written; in seconds since 1970."""
         with self._reading() as db:
-            found = db.execute("SELECT tool, key, first_time, last_time FROM toolpulse_tools")
-        return {(records.unescaped(tool), records.unescaped(key)): (first, last) for tool, key, first, last in found}
+            rows = db.execute("SELECT tool, key, first_time, last_time FROM toolpulse_tools")
+        return {(codec.unescaped(tool), codec.unescaped(key)): (first, last) for tool, key, first, last in rows}
 
     def tidy(self) -> None:
         """Let go of what is older than it is kept, once an hour: events that were sent, counts per hour, writers."""
@@ -228,8 +225,8 @@ class SqlStore:
         """Observations by hour, counted in hours since 1970, from ``since_hour`` on; 30 days are kept."""
         statement = "SELECT hour, SUM(seen) FROM toolpulse_hours WHERE tool_id = ? AND hour >= ? GROUP BY hour"
         with self._reading() as db:
-            found = db.execute(statement, (records.tool_id(tool, key), since_hour))
-        return {int(hour): int(seen) for hour, seen in sorted(found)}
+            hours = db.execute(statement, (codec.tool_id(tool, key), since_hour))
+        return {int(hour): int(seen) for hour, seen in sorted(hours)}
 
     @property
     def schema(self) -> int:
@@ -250,7 +247,7 @@ class SqlStore:
     def check(self) -> list[str]:
         """What is wrong with the database and with what it holds, a sentence each; nothing where all is well."""
         with self._reading() as db:
-            return [*self._engine.faults(db), *_checks.faults(db)]
+            return [*self._engine.faults(db), *check.faults(db)]
 
     def after_fork(self) -> None:
         """Leave connections to the parent."""
@@ -264,8 +261,8 @@ class SqlStore:
 
 def _saved(db: Database, name: str, writer: str) -> int:
     statement = "SELECT batch FROM toolpulse_writers WHERE tool_id = ? AND writer = ?"
-    found = db.execute(statement, (name, records.escaped(writer)))
-    return int(found[0][0]) if found else 0
+    batches = db.execute(statement, (name, codec.escaped(writer)))
+    return int(batches[0][0]) if batches else 0
 
 
 def _decided(db: Database) -> None:

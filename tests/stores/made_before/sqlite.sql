@@ -1,0 +1,11 @@
+CREATE TABLE toolpulse_meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);
+CREATE TABLE toolpulse_tools ( id TEXT PRIMARY KEY, tool TEXT NOT NULL, key TEXT NOT NULL, born TEXT NOT NULL, flush BIGINT NOT NULL, epoch BIGINT NOT NULL, observations BIGINT NOT NULL, merged BIGINT NOT NULL, state TEXT NOT NULL, first_time DOUBLE PRECISION NOT NULL, last_time DOUBLE PRECISION NOT NULL);
+CREATE TABLE toolpulse_merged (tool_id TEXT PRIMARY KEY, profile TEXT NOT NULL);
+CREATE TABLE toolpulse_rows ( tool_id TEXT NOT NULL, id TEXT NOT NULL, place BIGINT NOT NULL, held INTEGER NOT NULL, fingerprint TEXT NOT NULL, shape TEXT NOT NULL, encoding TEXT NOT NULL, body TEXT NOT NULL, seen BIGINT NOT NULL, first_at BIGINT NOT NULL, last_at BIGINT NOT NULL, changed BIGINT NOT NULL, written BIGINT NOT NULL, PRIMARY KEY (tool_id, id));
+CREATE TABLE toolpulse_incidents ( tool_id TEXT NOT NULL, id TEXT NOT NULL, place BIGINT NOT NULL, body TEXT NOT NULL, findings TEXT NOT NULL, changed BIGINT NOT NULL, written BIGINT NOT NULL, PRIMARY KEY (tool_id, id));
+CREATE TABLE toolpulse_decisions ( tool_id TEXT NOT NULL, id TEXT NOT NULL, place BIGINT NOT NULL, body TEXT NOT NULL, findings TEXT NOT NULL, changed BIGINT NOT NULL, written BIGINT NOT NULL, PRIMARY KEY (tool_id, id));
+CREATE TABLE toolpulse_events ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, tool_id TEXT NOT NULL, body TEXT NOT NULL, writer TEXT NOT NULL, leased DOUBLE PRECISION NOT NULL, written DOUBLE PRECISION NOT NULL, sent DOUBLE PRECISION);
+CREATE INDEX toolpulse_events_of_tool ON toolpulse_events (tool_id);
+CREATE INDEX toolpulse_events_waiting ON toolpulse_events (seq) WHERE sent IS NULL;
+CREATE TABLE toolpulse_writers ( tool_id TEXT NOT NULL, writer TEXT NOT NULL, batch BIGINT NOT NULL, time DOUBLE PRECISION NOT NULL, PRIMARY KEY (tool_id, writer));
+CREATE TABLE toolpulse_hours ( tool_id TEXT NOT NULL, shape TEXT NOT NULL, hour BIGINT NOT NULL, seen BIGINT NOT NULL, PRIMARY KEY (tool_id, shape, hour));
