@@ -22,7 +22,7 @@ WORLD = frozenset(
 ALLOWED = {
     "_base.locks": {"threading"},  # a lock is what it makes
     "shape.nodes": {"threading"},  # equal shapes are one object, and two threads may make it
-    "shape.kinds": {"pathlib"},  # its types are kinds
+    "shape.kind_table": {"pathlib"},  # its types are kinds
     "state.baseline": {"os", "pathlib"},  # load and save
 }
 MOST_FILES = 14

@@ -5,8 +5,9 @@ import json
 from hypothesis import strategies as st
 
 from toolpulse._base.paths import ITEMS, VALUES, Step
+from toolpulse.shape.kind_table import SCALAR_KINDS
 from toolpulse.shape.map_keys import data_keys
-from toolpulse.shape.nodes import JSON_KINDS, PYTHON_KINDS, UNKNOWN, Array, Map, Object, Scalar
+from toolpulse.shape.nodes import UNKNOWN, Array, Map, Object, Scalar
 
 
 def readable(name):
@@ -56,7 +57,7 @@ tool_responses = st.recursive(
 )
 """Responses that share their field names, so that one meets what another taught."""
 
-scalar_shapes = st.sampled_from([*map(Scalar, JSON_KINDS + PYTHON_KINDS), Scalar("other:app.Thing"), UNKNOWN])
+scalar_shapes = st.sampled_from([*map(Scalar, sorted(SCALAR_KINDS)), Scalar("other:app.Thing"), UNKNOWN])
 shapes = st.recursive(
     scalar_shapes,
     lambda inner: st.one_of(

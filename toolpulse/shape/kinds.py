@@ -1,4 +1,4 @@
-"""Which kind a Python value is, by its type: one table for scalars, one for types whose parts must be read.
+"""How a Python value is looked at, by its type: as a scalar (``kind_table``), a container, or by its parts.
 
 Nothing here calls a property, a ``__getattr__`` or an iterator of a response: fields are read from ``__dict__``
 and slots, by the names the class declares. Classes are asked past their metaclass, which is the response's as well,
@@ -8,18 +8,15 @@ and told apart by identity: only a class that is made by ``type`` itself may be 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import decimal
 import enum
-import pathlib
 import types
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 from toolpulse._base.classes import attribute, field, module, mro, own_dict, package, qualname, with_text_keys
 from toolpulse.errors import ConfigurationError
+from toolpulse.shape.kind_table import NUMPY_KINDS, SCALAR_TYPES
 from toolpulse.shape.nodes import Scalar
 
 Reader: TypeAlias = Callable[[Any], Any]
@@ -27,36 +24,6 @@ Reader: TypeAlias = Callable[[Any], Any]
 
 Reading: TypeAlias = Scalar | type | Reader
 
-# Order matters: bool before int, datetime before date.
-_SCALARS: Final[tuple[tuple[type, str], ...]] = (
-    (type(None), "null"),
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (str, "string"),
-    (bytes, "bytes"),
-    (bytearray, "bytes"),
-    (memoryview, "bytes"),
-    (datetime.datetime, "datetime"),
-    (datetime.date, "date"),
-    (datetime.time, "time"),
-    (datetime.timedelta, "duration"),
-    (decimal.Decimal, "decimal"),
-    (uuid.UUID, "uuid"),
-    (pathlib.PurePath, "path"),
-    (complex, "complex"),
-)
-_NUMPY_KINDS: Final = {
-    "b": "boolean",
-    "i": "integer",
-    "u": "integer",
-    "f": "number",
-    "c": "complex",
-    "U": "string",
-    "S": "bytes",
-    "M": "datetime",
-    "m": "duration",
-}
 CONTAINERS: Final[tuple[type, ...]] = (dict, list, tuple, deque, set, frozenset)
 """The builtin containers, in the order in which a subclass is taken for one of them."""
 
@@ -130,7 +97,7 @@ def _find(kind: type, value: object) -> Reading:
     for container in CONTAINERS:
         if issubclass(kind, container):
             return container
-    for base, name in _SCALARS:
+    for base, name in SCALAR_TYPES:
         if issubclass(kind, base):
             return Scalar(name)
     return Scalar(_numpy_kind(kind, value) or other_kind(kind))
@@ -146,7 +113,7 @@ def _numpy_kind(kind: type, value: Any) -> str | None:
     if package(kind) != "numpy" or attribute(kind, "__len__") is not None:
         return None
     letter = field(field(value, "dtype"), "kind")
-    return _NUMPY_KINDS.get(letter) if type(letter) is str else None
+    return NUMPY_KINDS.get(letter) if type(letter) is str else None
 
 
 def _enum_value(value: Any) -> Any:
@@ -257,7 +224,7 @@ def _forget() -> None:
     """Start over with the types every program uses; what a registration or the bound made stale goes."""
     SCALARS.clear()
     _readings.clear()
-    SCALARS.update((kind, Scalar(name)) for kind, name in _SCALARS if id(kind) not in _registered)
+    SCALARS.update((kind, Scalar(name)) for kind, name in SCALAR_TYPES if id(kind) not in _registered)
 
 
 _forget()

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from toolpulse._base.canonical import digest, escape
+from toolpulse.shape.kind_table import SCALAR_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -227,11 +228,9 @@ def after_fork() -> None:
 UNKNOWN: Final[Shape] = _intern(_Unknown, (_Unknown,))
 """Not looked at: something was cut here."""
 
-JSON_KINDS: Final = ("null", "boolean", "integer", "number", "string")
-PYTHON_KINDS: Final = ("bytes", "date", "time", "datetime", "duration", "decimal", "uuid", "path", "complex")
-"""Beside these there is ``other:<module.qualname>``."""
+_LONGEST_SHOWN: Final = 40
 
-_LEAVES: Final[dict[str, Shape]] = {kind: Scalar(kind) for kind in (*JSON_KINDS, *PYTHON_KINDS)} | {"unknown": UNKNOWN}
+_LEAVES: Final[dict[str, Shape]] = {kind: Scalar(kind) for kind in sorted(SCALAR_KINDS)} | {"unknown": UNKNOWN}
 """The kinds that have a name of their own, made once: most of what a shape consists of."""
 
 
@@ -242,7 +241,7 @@ def shape_from_normal(normal: object) -> Shape:
             return _LEAVES[normal]
         if normal.startswith("other:"):
             return Scalar(normal)
-        raise ValueError("a kind stands there that does not exist")
+        raise ValueError(f"unknown kind {_shown(normal)}")
     if isinstance(normal, dict):
         names = tuple(sorted(normal))
         return Object.of(names, tuple(_from_normals([normal[name] for name in names])))
@@ -251,6 +250,11 @@ def shape_from_normal(normal: object) -> Shape:
             return Map(_from_normals(normal[1:]))
         return Array(_from_normals(normal))
     raise ValueError(f"{type(normal).__name__} stands where a shape should")
+
+
+def _shown(kind: str) -> str:
+    """A name out of a file, short enough for one line of a message."""
+    return repr(kind if len(kind) <= _LONGEST_SHOWN else kind[:_LONGEST_SHOWN] + "...")
 
 
 def _from_normals(normals: Iterable[Any]) -> list[Shape]:

@@ -109,7 +109,10 @@ class _StoredRow(msgspec.Struct, forbid_unknown_fields=True):
         return cls(row.shape.fingerprint, normal, row.count, row.first, row.last, row.encoding, cuts)
 
     def row(self) -> Row:
-        shape = shape_from_normal(self.shape)
+        try:
+            shape = shape_from_normal(self.shape)
+        except ValueError as error:
+            raise ValueError(f"{error} in row {self.fingerprint[:12]} (written by a newer ToolPulse?)") from None
         if shape.fingerprint != self.fingerprint:
             raise ValueError(f"row {self.fingerprint[:12]}: the shape does not have this fingerprint")
         if not self.count >= 1 or not 1 <= self.first <= self.last:

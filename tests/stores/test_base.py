@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
+from types import ModuleType
 
 import pytest
 from snapshots import (
@@ -18,74 +20,19 @@ from snapshots import (
     taught,
     worsened,
 )
+from store_kinds import KINDS
 
-from toolpulse.errors import StoreError
+from toolpulse import Monitor
+from toolpulse.errors import ConfigurationError, StoreError
 from toolpulse.state.snapshot import EMPTY, Snapshot
-from toolpulse.stores import open_store
-from toolpulse.stores.base import LEASE, Store
+from toolpulse.stores import SCHEMES, open_store
+from toolpulse.stores.base import LEASE, Store, missing_methods
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.stores.sql.schema import SCHEMA
 from toolpulse.stores.sql.store import SqlStore
 from toolpulse.stores.sqlite import SqliteEngine
 
 NAMES = ["", "t", "a.b", "é\n", "nul\0", "\0", "\ud800", "x" * 10_000, "'; drop table toolpulse_tools; --", "%s ? $1"]
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self):
-        self.now = 1_800_000_000.0
-
-
-@pytest.fixture
-def clock():
-    """The time of the stores, seconds in ``now``."""
-    return Clock()
-
-
-@pytest.fixture
-def memory(clock):
-    """Two names of one store in memory."""
-    store = MemoryStore(lambda: clock.now)
-    return store, store
-
-
-def _both(url, clock):
-    made = open_store(url, clock=lambda: clock.now), open_store(url, clock=lambda: clock.now)
-    yield made
-    for store in made:
-        store.close()
-
-
-@pytest.fixture
-def sqlite(tmp_path, clock):
-    """Two stores on one new file."""
-    yield from _both(f"sqlite:///{tmp_path}/t.db", clock)
-
-
-@pytest.fixture
-def postgresql(postgres_url, clock):
-    """Two stores on one new database."""
-    yield from _both(postgres_url, clock)
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def pair(request):
-    """Two stores on the same data, as two processes have them."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def store(pair):
-    """One store of each kind."""
-    return pair[0]
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def sql_pair(request):
-    """Two stores on one database."""
-    return request.getfixturevalue(request.param)
 
 
 def save(store, tool="t", key="", happened=taught, *, writer="w", batch=1, events=()):
@@ -104,6 +51,39 @@ def incident(now, tool="t", key=""):
 def test_it_is_a_store(store):
     """The protocol is what a monitor asks for."""
     assert isinstance(store, Store)
+    assert missing_methods(store) == []
+
+
+def test_every_scheme_is_of_a_store_that_passes_through_here():
+    """A store that nobody registered would be held to nothing."""
+    assert set(SCHEMES.values()) == {f"toolpulse.stores.{kind.module}" for kind in KINDS.values()}
+
+
+def test_a_scheme_is_one_line(monkeypatch):
+    """A new store is a file and a line: nothing else has to know of it."""
+    mine = ModuleType("mine")
+    mine.open_url = lambda url, existing, clock: (url, existing, MemoryStore(clock))
+    monkeypatch.setitem(sys.modules, "mine", mine)
+    monkeypatch.setitem(SCHEMES, "mine", "mine")
+    assert open_store("Mine://x", existing=True)[:2] == ("Mine://x", True)
+    with pytest.raises(ConfigurationError, match="memory:, sqlite:///, postgresql:// and mine:// are"):
+        open_store("yours:")
+
+
+def test_methods_that_are_missing_are_named():
+    """Whoever writes a store should read what is missing, not find out at the first flush."""
+
+    class Half:
+        def __getattr__(self, name):
+            if name in {"renew", "sent", "__name__"}:
+                raise AttributeError(name)
+            return print
+
+    said = r"store: Half is no URL and lacks the methods renew\(\), sent\(\); see toolpulse.stores.base.Store"
+    with pytest.raises(ConfigurationError, match=said):
+        Monitor(Half())
+    with pytest.raises(ConfigurationError, match="MemoryStore is a class"):
+        Monitor(MemoryStore)
 
 
 def test_a_new_store_knows_nothing(store):
