@@ -21,7 +21,7 @@ _WARM_UP = 20
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
     args = options(__doc__, argv, rounds=(25, "rounds, of which the median counts"))
-    rounds = 3 if args.quick else args.rounds
+    rounds = 1 if args.quick else args.rounds
     rows = []
     for payload in PAYLOADS:
         calls = 2 if args.quick else max(5, 20_000 // payloads()[payload].bytes)

@@ -57,8 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         flushed = [(name, *flushing(url(), args.rounds)) for name, url in urls.items()]
         table("milliseconds a flush", ("store", "of 1 tool", "of 50 tools, each"), flushed)
         seconds = 0.1 if args.quick else 2.0
-        turns = [(name, *(turning(url(), *how, seconds) for how in _WRITERS)) for name, url in urls.items()]
-        table("transactions a second", ("store", "1 writer", "8 writers", "8 on a tool each"), turns)
+        crowd = args.processes
+        ways = ((1, True), (crowd, True), (crowd, False))
+        turns = [(name, *(turning(url(), *how, seconds) for how in ways)) for name, url in urls.items()]
+        table("transactions a second", ("store", "1 writer", f"{crowd} writers", f"{crowd} on a tool each"), turns)
         loaded = [(name, *loading(url(), shapes, paths)) for name, url in urls.items()]
         steps = ("store", "save", "load", "fold", "follow none", "follow a row")
         table(f"milliseconds for {shapes} shapes of {paths} paths", steps, loaded)
@@ -66,9 +68,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         table("kilobytes a tool", ("store", *(f"{s} x {p}{' twice' * t}" for s, p, t in _kept(shapes, paths))), kept)
     worst = max(ratio for _, ratios in called for ratio in ratios)
     return verdict([("a call to one in memory", worst, CALLER_RATIO)], check=args.check)
-
-
-_WRITERS: Final = ((1, True), (8, True), (8, False))
 
 
 def _kept(shapes: int, paths: int) -> list[tuple[int, int, bool]]:

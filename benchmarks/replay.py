@@ -18,7 +18,7 @@ from benchmarks.corpus import corpus, from_tests, lines
 from benchmarks.timing import options, table
 from toolpulse import Monitor, Risk, shape_of
 from toolpulse.events import DriftEvent
-from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.changes import WARM_UP
 
 Series = tuple[str, list[Any]]
 """A tool and its responses in order."""
@@ -109,7 +109,7 @@ def replay(series: Iterable[Series]) -> Replayed:
     for tool, responses in series:
         told = list(_monitored(tool, responses))
         tools += 1
-        judged += max(0, len(responses) - WARM)
+        judged += max(0, len(responses) - WARM_UP)
         alerts += [alert for alert in told if alert.event.risk in _RISKS]
         notes += sum(alert.event.risk is Risk.INFO for alert in told)
         hashes += hash_rule(responses)
@@ -141,18 +141,18 @@ def hash_rule(responses: Sequence[Any]) -> int:
     alerts = 0
     for call, response in enumerate(responses):
         seen = shape_of(response, unwrap="auto").fingerprint
-        alerts += call >= WARM and seen not in known
+        alerts += call >= WARM_UP and seen not in known
         known.add(seen)
     return alerts
 
 
 def presence_rule(responses: Sequence[Any]) -> int:
     """Alerts of a plain presence rule: responses without a field that each of the ten before had."""
-    last: deque[set[str]] = deque(maxlen=WARM)
+    last: deque[set[str]] = deque(maxlen=WARM_UP)
     alerts = 0
     for response in responses:
         fields = set(_fields(shape_of(response, unwrap="auto").shape, ""))
-        if len(last) == WARM:
+        if len(last) == WARM_UP:
             alerts += not set.intersection(*last) <= fields
         last.append(fields)
     return alerts

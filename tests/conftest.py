@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import os
+import signal
 from collections import Counter
 from importlib.util import find_spec
 
@@ -10,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from programs import Program
 
 from toolpulse._base import guard
-from toolpulse.judgement import diff
+from toolpulse.judgement.path_diff import PathDiff
 
 # the pytest plugin does the same where the package is installed: no test shares what another one learned
 os.environ.setdefault("TOOLPULSE_DB", "memory:")
@@ -21,6 +23,26 @@ settings.register_profile("default", deadline=None, derandomize=True, suppress_h
 settings.register_profile("ci", settings.get_profile("default"), max_examples=200, print_blob=True)
 settings.register_profile("explore", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# What a shell starts in the background ignores Ctrl-C, and so would each program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """A process for each core, eight at most; none for named files, which are done before the processes have begun."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    few = named and all(".py" in argument for argument in config.args)
+    return 0 if few or cores == 1 else min(cores, 8)
+
+
+def pytest_collection_finish():
+    """Nothing that is there by now is garbage: later collections, of which tests ask many, need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -40,15 +62,15 @@ def swallowed(request, monkeypatch):
 
 @pytest.fixture
 def comparisons(monkeypatch):
-    """Counts how often a place is compared: the work that a diff takes, whatever the machine."""
+    """Counts how often a path is compared: the work that a diff takes, whatever the machine."""
     counts: Counter[str] = Counter()
-    place = diff._Diff.place
+    compare = PathDiff.compare
 
-    def counted(self, *arguments):
-        counts["place"] += 1
-        return place(self, *arguments)
+    def counted(self, *arguments, **more):
+        counts["path"] += 1
+        return compare(self, *arguments, **more)
 
-    monkeypatch.setattr(diff._Diff, "place", counted)
+    monkeypatch.setattr(PathDiff, "compare", counted)
     return counts
 
 

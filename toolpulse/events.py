@@ -15,7 +15,7 @@ from toolpulse.state.incidents import names_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.judgement.consumer import Finding
+    from toolpulse.judgement.findings import Finding
     from toolpulse.state.incidents import Incident
 
 SCHEMA: Final = 1

@@ -247,6 +247,53 @@ def test_a_stream_that_is_left_early_is_closed(how):
     assert recorder.streams[0].ends == [("closed", None)]
 
 
+def test_a_stream_without_items_is_complete():
+    """Nothing to give is an answer, and no early end."""
+    recorder = Recorder()
+
+    @recorder.watch
+    def tool():
+        yield from ()
+
+    @recorder.watch
+    async def async_tool():
+        for item in ():
+            yield item
+
+    async def drain():
+        return [item async for item in async_tool()]
+
+    assert list(tool()) == asyncio.run(drain()) == []
+    assert [stream.ends for stream in recorder.streams] == [[("complete", None)]] * 2
+
+
+def test_a_stream_that_refuses_to_close_and_goes_on_is_complete():
+    """What was asked of it once is over with its next item: the caller got all that there was."""
+    recorder = Recorder()
+
+    @recorder.watch
+    def tool():
+        with contextlib.suppress(GeneratorExit):
+            yield 1
+        yield 2
+        yield 3
+
+    @recorder.watch
+    async def async_tool():
+        with contextlib.suppress(GeneratorExit):
+            yield 1
+        yield 2
+        yield 3
+
+    async def drain():
+        stream = async_tool()
+        return [await anext(stream), await stream.athrow(GeneratorExit()), *[item async for item in stream]]
+
+    stream = tool()
+    assert [next(stream), stream.throw(GeneratorExit()), *stream] == asyncio.run(drain()) == [1, 2, 3]
+    assert [stream.ends for stream in recorder.streams] == [[("complete", None)]] * 2
+
+
 def test_an_error_ends_the_stream_and_passes():
     """The record says with what; the caller gets the same object."""
     error = ValueError("x")

@@ -195,6 +195,31 @@ def test_other_decorators_of_methods_still_bind(decorator):
     assert recorder.calls == [((tool, "Oslo"), {}), ((tool,), {"city": "Oslo"}), ((tool, "Oslo"), {})]
 
 
+class Unbound:
+    """A callable that is the same wherever it is looked up, as builtins and some libraries' tools are."""
+
+    def __get__(self, instance, owner=None):
+        return self
+
+    def __call__(self, city):
+        """As it is."""
+        return city
+
+
+def test_what_binds_to_itself_is_itself_and_gets_no_instance():
+    """Caches are keyed by the callable, and an argument that the tool never got would choose the wrong key."""
+    recorder = Recorder()
+    watched = recorder.watch(Unbound())
+
+    class Tool:
+        tool = watched
+
+    tool = Tool()
+    assert tool.tool is Tool.tool is watched
+    assert tool.tool("Oslo") == Tool.tool("Oslo") == "Oslo"
+    assert recorder.calls == [(("Oslo",), {})] * 2
+
+
 # Versions that are about to make partials bind say so when one is looked up on an instance.
 @pytest.mark.filterwarnings("ignore:functools.partial will be a method descriptor:FutureWarning")
 def test_a_partial_in_a_class_binds_as_undecorated():

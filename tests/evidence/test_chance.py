@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolpulse.evidence.chance import ALPHA, WINDOW, excess, improbable, silence
+from toolpulse.evidence.chance import ALPHA, WINDOW, excess_probability, improbable, silence_probability
 
 seen_of_total = st.integers(1, 3_000).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n)))
 
@@ -27,7 +27,7 @@ def bound(seen, parts=1):
 def test_it_is_the_product_of_the_chances_of_each_absence(counts, silent):
     """The ratio of beta functions is a short way to say: absent, and absent again, and again."""
     exact = math.exp(product(*counts, silent))
-    assert silence(*counts, silent) == pytest.approx(exact, rel=1e-6, abs=1e-250)
+    assert silence_probability(*counts, silent) == pytest.approx(exact, rel=1e-6, abs=1e-250)
 
 
 @given(seen_of_total, st.integers(1, 400), st.integers(1, 50))
@@ -42,7 +42,7 @@ def test_the_short_way_out_never_changes_the_answer(counts, silent, parts):
 def test_more_silence_is_never_more_probable_and_more_parts_are_never_less_strict(counts, one, two, few, many):
     """What was away for too long is so the longer; the more is watched, the more it takes."""
     short, long = sorted((one, two))
-    assert silence(*counts, long) <= silence(*counts, short)
+    assert silence_probability(*counts, long) <= silence_probability(*counts, short)
     if improbable(*counts, short, max(few, many)):
         assert improbable(*counts, long, max(few, many))
         assert improbable(*counts, short, min(few, many))
@@ -83,13 +83,21 @@ def test_an_excess_is_the_tail_of_what_the_rate_before_gives(errors, good, recen
         math.comb(window, k) * rising(hit, k) * rising(miss, window - k) / rising(hit + miss, window)
         for k in range(recent, window + 1)
     )
-    assert excess(errors, calls, recent, window) == pytest.approx(float(tail), rel=1e-7, abs=1e-12)
+    assert excess_probability(errors, calls, recent, window) == pytest.approx(float(tail), rel=1e-7, abs=1e-12)
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.integers(0, WINDOW))
 def test_an_excess_is_a_probability_and_more_errors_are_less_probable(errors, good, recent):
     """Between none and one, and never growing with what was found."""
-    probability = excess(errors, errors + good, recent)
+    probability = excess_probability(errors, errors + good, recent)
     assert 0 <= probability <= 1
-    assert excess(errors, errors + good, recent + 1) <= probability
-    assert excess(errors, errors + good, 0) == pytest.approx(1)
+    assert excess_probability(errors, errors + good, recent + 1) <= probability
+    assert excess_probability(errors, errors + good, 0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("seen", "share"), [(10, 30), (30, 30), (90, 90), (100, 100), (200, 400), (1000, 10_000)])
+def test_the_bound_shrinks_with_the_square_of_many_sightings(seen, share):
+    """Written out once more: linear, a path that is seen for ever would raise a false signal in the end."""
+    for silent in range(1, 400):
+        probability = silence_probability(seen, 3 * seen, silent)
+        assert improbable(seen, 3 * seen, silent) is (probability < 0.001 / share)

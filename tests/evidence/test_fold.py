@@ -6,8 +6,8 @@ from strategies import json_with_maps, records, tool_responses
 
 from toolpulse import shape_of
 from toolpulse._base.paths import ITEMS, VALUES
-from toolpulse.evidence.maps import map_paths
 from toolpulse.evidence.profile import Profile, Sightings, fold
+from toolpulse.evidence.shape_paths import map_paths
 
 CUTS = st.sampled_from([frozenset(), frozenset({()}), frozenset({("a",)}), frozenset({("a", ITEMS), ("b", VALUES)})])
 ROWS = st.lists(
@@ -42,3 +42,12 @@ def test_the_profile_knows_where_maps_are(drawn):
     """A walk is told of them, and asking the profile is much quicker than asking every shape."""
     rows = rows_of(drawn)
     assert fold(rows).map_paths() == map_paths(shape for shape, *_ in rows)
+
+
+def test_a_row_is_left_as_it_was():
+    """Rows are shared with the store; folding others beside them must not count into them."""
+    rows = rows_of([({"a": [1], "b": {"c": 1}}, 2, 0, frozenset()), ({"a": [1], "b": {"c": 2}}, 3, 1, frozenset())])
+    before = [seen.plain() for _, seen, *_ in rows]
+    fold(rows)
+    fold(rows)
+    assert [seen.plain() for _, seen, *_ in rows] == before

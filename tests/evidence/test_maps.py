@@ -8,7 +8,8 @@ from strategies import json_with_maps, map_keys, shapes
 
 from toolpulse import Baseline, shape_of
 from toolpulse._base.paths import ROOT, VALUES, format_path, parse_path
-from toolpulse.evidence.maps import MapDecision, learn, places, rewrite, settle
+from toolpulse.evidence.maps import LearnedMap, decide_maps, learn_maps
+from toolpulse.evidence.shape_paths import rewrite_as_maps, shapes_by_path
 from toolpulse.shape.map_keys import data_keys, data_like
 from toolpulse.shape.nodes import Map, Object, Scalar
 
@@ -145,8 +146,8 @@ class TestLearning:
 
     def test_keys_that_come_and_go(self):
         """Five observations in which hardly a key returns are a map, and the figures say why."""
-        (decision,) = learn(self.churn(), no_records)
-        assert decision == MapDecision(ROOT, 8, 16, 2, 0, 16, 1)
+        (decision,) = learn_maps(self.churn(), no_records)
+        assert decision == LearnedMap(ROOT, 8, 16, 2, 0, 16, 1)
         assert decision.why == (
             "over 8 observations 16 keys (at most 2 at once), 0 of them in most, 16 in one only; values of 1 form"
         )
@@ -180,60 +181,60 @@ class TestLearning:
     )
     def test_what_stays_a_record(self, rows):
         """Each condition of the rule is needed; short of one an object is a contract."""
-        assert learn(rows, no_records) == ()
+        assert learn_maps(rows, no_records) == ()
 
     def test_two_observations_are_enough_where_no_key_returns(self):
         """Six records of one shape under six different names cannot be six fields."""
         rows = [(record("ka", "kb", "kc", value=record("x")), 1), (record("kd", "ke", "kf", value=record("x")), 1)]
-        assert [decision.path for decision in learn(rows, no_records)] == [ROOT]
+        assert [decision.path for decision in learn_maps(rows, no_records)] == [ROOT]
 
     @pytest.mark.parametrize(("kinds", "found"), [(5, 1), (6, 0)])
     def test_values_of_more_than_five_forms_are_fields(self, kinds, found):
         """The values of a map are alike; six sorts of them are a record's."""
         forms = [Scalar(kind) for kind in ("integer", "string", "bytes", "boolean", "uuid", "date")][:kinds]
         rows = [(record(f"k{c}", f"m{c}", value=forms[n % kinds]), 1) for n, c in enumerate("abcdefghijkl")]
-        assert len(learn(rows, no_records)) == found
+        assert len(learn_maps(rows, no_records)) == found
 
     @pytest.mark.parametrize(("extra", "found"), [(5, 1), (4, 0)])
     def test_many_keys_must_be_new(self, extra, found):
         """Optional fields return sooner or later; a quarter of a map's keys are there once only."""
         rows = [(record(f"k{n % 13}x", f"m{n % 13}x", f"n{n % 13}x"), 1) for n in range(26)]
         rows += [(record(*(f"once{n}x" for n in range(extra * 13 // 5))), 1)]
-        assert len(learn(rows, no_records)) == found
+        assert len(learn_maps(rows, no_records)) == found
 
     @pytest.mark.parametrize(("others", "found"), [(5, 1), (4, 0)])
     def test_the_union_must_outgrow_each(self, others, found):
         """A record that was whole once has shown all of its fields."""
         rows = [(record(*(f"k{n}x" for n in range(10))), 1)]
         rows += [(record(f"m{n % others}x"), 1) for n in range(10)]
-        assert len(learn(rows, no_records)) == found
+        assert len(learn_maps(rows, no_records)) == found
 
     @pytest.mark.parametrize(("second", "found"), [("de", 1), ("d", 0)])
     def test_five_containers_of_one_shape(self, second, found):
         """Two observations say little, so what they hold must be plainly alike."""
         rows = [(record(*(f"k{c}" for c in names), value=record("x")), 1) for names in ("abc", second)]
-        assert len(learn(rows, no_records)) == found
+        assert len(learn_maps(rows, no_records)) == found
 
     def test_named_records_are_never_learned_to_be_maps(self):
         """The application knows better."""
-        assert learn(self.churn(), lambda path: True) == ()
+        assert learn_maps(self.churn(), lambda path: True) == ()
 
     def test_outermost_first_then_further_in(self):
         """A map within a map is found once its outer keys are gone."""
         rows = [(Object({f"k{a}": record(f"x{a}", f"y{a}")}), 1) for a in "abcde"]
-        assert [d.path for d in learn(rows, no_records)] == [ROOT]
-        settled, decisions = settle(rows, no_records, 20)
+        assert [d.path for d in learn_maps(rows, no_records)] == [ROOT]
+        settled, decisions = decide_maps(rows, no_records, 20)
         assert [d.path for d in decisions] == [ROOT, (VALUES,)]
         assert set(settled) == {Map([Map([INTEGER])])}
 
     def test_the_order_of_rows_does_not_matter(self):
         """Two processes that saw the same must decide the same."""
         rows = self.churn()
-        expected = settle(rows, no_records, 20)[1]
+        expected = decide_maps(rows, no_records, 20)[1]
         for seed in range(5):
             mixed = list(rows)
             random.Random(seed).shuffle(mixed)
-            assert settle(mixed, no_records, 20)[1] == expected
+            assert decide_maps(mixed, no_records, 20)[1] == expected
 
     def test_keys_are_gone_once_decided(self):
         """What is stored of a learned map holds none of its keys."""
@@ -254,7 +255,7 @@ class TestLearning:
 @given(shapes)
 def test_places_reach_every_part(shape):
     """Each place is below another, the root first."""
-    paths = [path for path, _ in places(shape)]
+    paths = [path for path, _ in shapes_by_path(shape)]
     assert paths[0] == ROOT
     assert len(set(paths)) == len(paths)
     assert all(path[:-1] in set(paths) for path in paths if path)
@@ -263,13 +264,13 @@ def test_places_reach_every_part(shape):
 @given(shapes)
 def test_rewriting_nothing_changes_nothing(shape):
     """The rewriting is the identity where no record is a map."""
-    assert rewrite(shape, lambda path, here: False, 10**6) is shape
+    assert rewrite_as_maps(shape, lambda path, here: False, 10**6) is shape
 
 
 @given(json_with_maps)
 def test_no_key_of_data_is_in_a_shape(value):
     """Whatever else a response holds, keys that say they are data do not get into its shape."""
-    for path, here in places(shape_of(value).shape):
+    for path, here in shapes_by_path(shape_of(value).shape):
         for shape in here:
             if isinstance(shape, Object) and shape.names:
                 assert not data_keys(shape.names), format_path(path)

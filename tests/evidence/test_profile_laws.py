@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from strategies import json_with_maps, paths, shapes, tool_responses
 
 from toolpulse import Baseline, Consumer, Limits
-from toolpulse.evidence.maps import places
 from toolpulse.evidence.profile import Profile, Sightings, fold, merge
-from toolpulse.evidence.rows import cut_paths
+from toolpulse.evidence.rows import truncated_paths
+from toolpulse.evidence.shape_paths import shapes_by_path
 from toolpulse.judgement.judge import judge
 from toolpulse.shape import Walker
 from toolpulse.shape.nodes import Array, Object, Scalar
@@ -30,7 +30,7 @@ def sightings(draw):
 def rows(draw):
     """A row of a baseline: its cuts lie at places of the shape, or anywhere."""
     shape = draw(shapes)
-    at = st.sampled_from([path for path, _ in places(shape)]) | paths
+    at = st.sampled_from([path for path, _ in shapes_by_path(shape)]) | paths
     return shape, draw(sightings()), draw(st.sampled_from(["native", "json-text"])), draw(st.frozensets(at, max_size=3))
 
 
@@ -46,7 +46,7 @@ alike = st.recursive(
 def alike_rows(draw):
     """Rows of shapes that share fields, so that one lacks what another has."""
     shape = draw(alike)
-    at = st.sampled_from([path for path, _ in places(shape)])
+    at = st.sampled_from([path for path, _ in shapes_by_path(shape)])
     return shape, draw(sightings()), "native", draw(st.frozensets(at, max_size=2))
 
 
@@ -182,6 +182,6 @@ def test_learning_is_the_same_as_folding_observations(responses):
     if not baseline.maps_learned and not baseline.profile.has_maps:
         seen = [walker.observe(response) for response in responses]
         folded = fold(
-            (s.shape, Sightings(1, n, n), s.encoding, cut_paths(s.truncations)) for n, s in enumerate(seen, 1)
+            (s.shape, Sightings(1, n, n), s.encoding, truncated_paths(s.truncations)) for n, s in enumerate(seen, 1)
         )
         assert folded.plain() == baseline.profile.plain()

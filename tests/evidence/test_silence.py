@@ -8,7 +8,8 @@ from toolpulse import shape_of
 from toolpulse._base.paths import format_path
 from toolpulse.evidence.chance import improbable
 from toolpulse.evidence.profile import Sightings, fold
-from toolpulse.evidence.silence import HeldBack, failing, parts, shows, shows_empty, silences
+from toolpulse.evidence.quarantine import QuarantineLog
+from toolpulse.evidence.silence import error_rate, optional_parts, shows_silence, silences
 from toolpulse.testing import RecordingMonitor
 
 
@@ -24,10 +25,10 @@ def profile_of(*runs):
 def asked(runs, newest, *, silent=0, held=0, among=1):
     """What is found to be away, as path and fact, where ``held`` of the silent observations did not teach."""
     profile, now = profile_of(*runs)
-    back = HeldBack()
+    back = QuarantineLog()
     if held:
         back.add(held, now + held)
-    changes = silences(profile, shape_of(newest).shape, now=now + silent, among=among, held=back)
+    changes = silences(profile, shape_of(newest).shape, now=now + silent, parts=among, quarantine=back)
     return [(format_path(change.path), change.fact) for change in changes]
 
 
@@ -69,20 +70,6 @@ def test_a_held_observation_is_no_silence():
     assert asked(BOTH, {"id": 1}, silent=78, held=38)
 
 
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 5)), max_size=30), st.integers(0, 300))
-def test_positions_among_what_taught_never_run_backwards(steps, ordinal):
-    """A later ordinal is never an earlier position, and no observation is counted that was not there."""
-    back, last = HeldBack(), 0
-    for count, gap in steps:
-        last += count + gap
-        back.add(count, last)
-    assert back.taught(ordinal) <= back.taught(ordinal + 1) + max((count for count, _ in steps), default=0)
-    assert back.taught(last + 50) == last + 50 - sum(count for count, _ in steps)
-    if steps:
-        back.release(steps[-1][0], last)
-        assert back.taught(last + 50) == last + 50 - sum(count for count, _ in steps[:-1])
-
-
 def test_more_parts_that_come_and_go_make_it_stricter():
     """Each has its chances."""
     first = [next(m for m in range(1, 500) if asked(BOTH, {"id": 1}, silent=m, among=among)) for among in (1, 20, 400)]
@@ -111,14 +98,14 @@ def test_what_is_asked_where(runs, newest, found):
 def test_what_never_came_and_went_is_no_part():
     """The bound is divided among the parts that can be away, and no others."""
     steady, _ = profile_of(({"a": 1, "b": {"c": [1]}, "d": [{"e": 1}]}, 20))
-    assert parts(steady.root) == 0
+    assert optional_parts(steady.root) == 0
     moving, _ = profile_of(
         ({"a": 1, "b": {"c": [1]}, "d": [{"e": 1, "f": [1]}], "m": {"1": {"x": 1}}}, 20),
         ({"a": None, "b": {"c": []}, "d": [{"e": None, "f": []}], "m": {"2": {"x": 1, "y": 2}}}, 20),
         ({"a": 1, "d": [{"e": 1, "f": [1]}], "m": {"1": {"x": 1}}}, 1),
     )
     # a and e are null at times, b comes and goes, c is empty at times, y is in some of the map's values
-    assert parts(moving.root) == 5
+    assert optional_parts(moving.root) == 5
 
 
 shown = st.recursive(
@@ -133,8 +120,8 @@ def test_what_is_missed_is_shown_to_be_missing_by_the_newest(runs, newest, silen
     """A silence is counted on by asking the response; both must read it alike, and only outermost paths are told."""
     profile, now = profile_of(*runs)
     shape = shape_of(newest).shape
-    changes = silences(profile, shape, now=now + silent, among=1, held=HeldBack())
-    assert all(shows(shape, change) for change in changes)
+    changes = silences(profile, shape, now=now + silent, parts=1, quarantine=QuarantineLog())
+    assert all(shows_silence(shape, change.path, change.fact) for change in changes)
     found = [change.path for change in changes]
     assert len(set(found)) == len(found)
     assert not any(one != other and other[: len(one)] == one for one in found for other in found)
@@ -143,7 +130,7 @@ def test_what_is_missed_is_shown_to_be_missing_by_the_newest(runs, newest, silen
 def test_emptiness_is_shown_by_containers_only():
     """Null and a missing field are other facts."""
     for value, empty in (([], True), ({}, True), ([1], False), (None, False), ("", False)):
-        assert shows_empty(shape_of({"v": value}).shape, ("v",)) is empty
+        assert shows_silence(shape_of({"v": value}).shape, ("v",), "empty") is empty
 
 
 class TestErrors:
@@ -240,10 +227,10 @@ class TestErrors:
         run = min(run, errors)
         recent = min(recent, errors)
         calls = good + errors
-        found = failing(calls=calls, errors=errors, run=run, recent=recent)
-        longer = failing(calls=calls + 1, errors=errors + 1, run=run + 1, recent=recent)
+        found = error_rate(calls=calls, errors=errors, run=run, recent=recent)
+        longer = error_rate(calls=calls + 1, errors=errors + 1, run=run + 1, recent=recent)
         if found is not None:
             assert good > 0
             assert errors > 0
-        if found is not None and "in a row" in found.evidence:
+        if found is not None and found.in_a_row:
             assert longer is not None

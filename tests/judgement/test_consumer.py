@@ -5,8 +5,9 @@ import pytest
 from toolpulse import Baseline, Consumer, Risk
 from toolpulse._base.paths import parse_path
 from toolpulse.errors import ConfigurationError
-from toolpulse.judgement.consumer import DEFAULT, findings
-from toolpulse.judgement.diff import Change
+from toolpulse.judgement.changes import Change
+from toolpulse.judgement.consumer import DEFAULT
+from toolpulse.judgement.findings import findings
 
 LEARNED = {"id": 1, "rows": [{"x": 1, "y": {"z": "s"}}], "meta": {"page": 1}, "n": 1}
 
@@ -139,9 +140,9 @@ def test_one_change_has_a_finding_for_each_reader():
 
 def test_what_is_still_being_learned_is_info_live_and_judged_when_sealed():
     """A path that was seen fewer than ten times has no contract yet, unless what was learned is all there is."""
-    gone = Change(parse_path("a"), "missing", "string", "missing", "", taught=9)
+    gone = Change(parse_path("a"), "missing", "string", "missing", "", learned_from=9)
     for taught, risk in ((9, "info"), (10, "high")):
-        change = Change(parse_path("a"), "missing", "string", "missing", "", taught=taught)
+        change = Change(parse_path("a"), "missing", "string", "missing", "", learned_from=taught)
         assert [f.risk for f in findings((change,), (DEFAULT,), sealed=False)] == [risk]
     assert [f.risk for f in findings((gone,), (DEFAULT,), sealed=True)] == ["high"]
 

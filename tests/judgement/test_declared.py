@@ -12,7 +12,7 @@ import pytest
 
 from toolpulse import Consumer
 from toolpulse.errors import ConfigurationError
-from toolpulse.judgement import declared as expects
+from toolpulse.judgement import declared_schema
 from toolpulse.testing import RecordingMonitor
 
 GOOD = {"id": 1, "name": "x", "price": 1.5, "tags": ["a"], "owner": {"mail": "m", "age": 3}, "extra": {"deep": 1}}
@@ -425,14 +425,14 @@ class TestDisagreements:
     def test_deep_responses_are_compared_in_bounded_work(self, monkeypatch):
         """A recursive union, and a response as deep as is looked at."""
         steps = 0
-        step = expects._step
+        step = declared_schema._step
 
         def counted(schema, segment):
             nonlocal steps
             steps += 1
             return step(schema, segment)
 
-        monkeypatch.setattr(expects, "_step", counted)
+        monkeypatch.setattr(declared_schema, "_step", counted)
         node = {"properties": {"next": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/b"}]}}}
         schema = {**node, "$defs": {"b": {**node, "required": ["v"]}}}
         deep: dict = {}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,18 @@ from hypothesis import strategies as st
 
 from toolpulse import Baseline, Consumer, Limits, Monitor, Risk
 from toolpulse._base.paths import ROOT
-from toolpulse.judgement.diff import Change
-from toolpulse.judgement.rules import ALWAYS_STANDS, RATES, RULE_IDS, RULES, TEACHES, classify, worst
+from toolpulse.judgement.changes import Change, Fact
+from toolpulse.judgement.rules import (
+    ALWAYS_STANDS,
+    LEARNED_ANYWAY,
+    NUMERIC_RISKS,
+    RATES,
+    RULE_IDS,
+    RULES,
+    Rule,
+    classify,
+    worst,
+)
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^### (\S+)\n+(.*?)```\n(.*?)\n----\n(.*?)\n====(.*?)\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
@@ -30,16 +41,16 @@ FACTS = {
     "container-null": [change("null", "object", "null"), change("null", "array", "null")],
     "container-changed": [change("container", "array", "object"), change("encoding", "native", "json-text", ROOT)],
     "field-removed": [change("missing", "string", "missing")],
-    "field-absent-in-some": [change("missing", "string", "missing", partly=True)],
+    "field-absent-in-some": [change("missing", "string", "missing", in_some=True)],
     "field-added": [change("added", "missing", "string")],
-    "field-added-in-some": [change("added", "missing", "string", partly=True)],
-    "number-widened": [change("kind", "integer", "number"), change("kind", "integer", "number", partly=True)],
+    "field-added-in-some": [change("added", "missing", "string", in_some=True)],
+    "number-widened": [change("kind", "integer", "number"), change("kind", "integer", "number", in_some=True)],
     "number-narrowed": [change("kind", "number", "integer")],
-    "kind-changed": [change("kind", "integer", "string"), change("kind", "string", "number", partly=True)],
-    "null-first-seen": [change("null", "string", "null"), change("null", "object", "null", partly=True)],
+    "kind-changed": [change("kind", "integer", "string"), change("kind", "string", "number", in_some=True)],
+    "null-first-seen": [change("null", "string", "null"), change("null", "object", "null", in_some=True)],
     "null-refined": [change("refined", "null", "object")],
     "elements-learned": [change("learned", "missing", "object")],
-    "element-shape-new": [change("element", "string", "new element shape", partly=True)],
+    "element-shape-new": [change("element", "string", "new element shape", in_some=True)],
     "element-kind-changed": [change("element", "string", "object")],
     "emptied": [change("empty", "non-empty", "empty")],
     "field-vanished": [change("vanished", "string", "missing")],
@@ -57,23 +68,62 @@ def test_ids_are_unique():
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id) for rule in RULES)
 
 
-def test_every_rule_has_a_case():
-    """A row that is added needs a fact here that it, and no row before it, fits."""
-    assert FACTS.keys() == RULE_IDS, f"no case for {sorted(RULE_IDS ^ FACTS.keys())}"
-    for rule, facts in FACTS.items():
-        assert [classify(fact).id for fact in facts] == [rule] * len(facts)
+def still_to_do(rules, facts, doc):
+    """What the rules of a table lack, a sentence for each that says what to write and where."""
+    ids = [rule.id for rule in rules]
+    lines = re.findall(r"^\| `([a-z-]+)` \| (.+?) \| ([a-z]+) \|$", doc, re.MULTILINE)
+    lines = {line[0]: line for line in lines if line[0] in ids or "-" in line[0]}
+    examples = {match[1] for match in EXAMPLE.finditer(doc)}
+    for rule in rules:
+        line = (rule.id, rule.says, str(rule.risk))
+        if rule.id not in facts:
+            yield f"{rule.id}: add a fact that it fits, and no row before it, to FACTS in tests/judgement/test_rules.py"
+        for fact in facts.get(rule.id, ()):
+            named = next((row.id for row in rules if row.when(fact)), None)
+            if named != rule.id:
+                yield f"{rule.id}: its fact {fact.fact} is named by {named}; move the row up, or narrow its `when`"
+        if lines.get(rule.id) != line:
+            yield f"{rule.id}: write the line | `{line[0]}` | {line[1]} | {line[2]} | into the table of docs/rules.md"
+        if rule.id not in examples:
+            yield f"{rule.id}: write an example under ### {rule.id} in docs/rules.md"
+        if (rule.mirror is None) is (rule.no_mirror is None):
+            yield f"{rule.id}: name the rule of the opposite change (mirror=), or say why there is none (no_mirror=)"
+        elif rule.mirror is not None and rule.mirror not in ids:
+            yield f"{rule.id}: its mirror {rule.mirror} is no rule"
+    yield from (f"{rule}: FACTS of the tests has it, the table has not" for rule in facts if rule not in ids)
+    yield from (
+        f"{rule}: docs/rules.md has it, the table has not" for rule in lines.keys() | examples if rule not in ids
+    )
+    if list(lines) != ids and set(lines) == set(ids):
+        yield "the table of docs/rules.md has another order than RULES; the order decides"
 
 
-def test_every_rule_has_a_line_in_the_document():
-    """What is told to users is what the table says, in its order; the order decides."""
-    lines = re.findall(r"^\| `([a-z-]+)` \| (.+?) \| ([a-z]+) \|$", DOC, re.MULTILINE)
-    table = [line for line in lines if line[0] in RULE_IDS or "-" in line[0]]
-    assert table == [(rule.id, rule.says, str(rule.risk)) for rule in RULES]
+def test_every_rule_has_its_case_its_lines_and_its_mirror():
+    """A row that is added needs a fact, a line and an example for users, and its opposite; each is named here."""
+    assert list(still_to_do(RULES, FACTS, DOC)) == []
 
 
-def test_every_rule_has_an_example_in_the_document():
-    """A rule is understood by its example."""
-    assert EXAMPLES.keys() == RULE_IDS, f"no example for {sorted(RULE_IDS ^ EXAMPLES.keys())}"
+def test_a_new_row_is_told_what_it_lacks():
+    """Whoever adds a rule reads what is left to do, and nothing else."""
+    new = Rule("shape-sang", Risk.INFO, lambda change: False, "a field sings")
+    said = list(still_to_do((*RULES, new), FACTS, DOC))
+    assert [line.partition(":")[0] for line in said] == ["shape-sang"] * 4
+    assert [re.search(r"tests/\S+|docs/\S+|mirror=", line)[0] for line in said] == [
+        "tests/judgement/test_rules.py",
+        "docs/rules.md",
+        "docs/rules.md",
+        "mirror=",
+    ]
+    mistaken = change("kind")
+    (hidden, *_) = still_to_do((*RULES, new), {**FACTS, "shape-sang": [mistaken]}, DOC)
+    assert hidden == "shape-sang: its fact kind is named by kind-changed; move the row up, or narrow its `when`"
+
+
+def test_every_fact_is_named_by_a_rule():
+    """A fact that no row fits would end in an error while a response is judged."""
+    stated = {fact.fact for facts in FACTS.values() for fact in facts}
+    assert stated == set(get_args(Fact)), "give the fact a row in RULES, and FACTS an entry"
+    assert {classify(fact).id for facts in FACTS.values() for fact in facts} == RULE_IDS
 
 
 def responses(lines):
@@ -136,11 +186,9 @@ def test_the_numeric_table_of_the_document_is_true():
 
 
 def test_mirrors():
-    """The opposite of a change is a change as well, or there is a reason why it is none."""
+    """The opposite of an opposite is the rule itself, or one with the same opposite."""
     for rule in RULES:
-        assert (rule.mirror is None) is (rule.no_mirror is not None), rule.id
         if rule.mirror is not None:
-            assert rule.mirror in BY_ID, rule.id
             back = BY_ID[rule.mirror].mirror
             # two rules may share a mirror, which can name only one of them
             assert back == rule.id or BY_ID[back].mirror == rule.mirror, rule.id
@@ -153,8 +201,17 @@ def test_a_policy_names_a_setting_of_the_consumer():
 
 def test_the_sets_of_rules_name_rules():
     """A misspelt id in one of them would never match."""
-    assert RATES < TEACHES < RULE_IDS
+    assert RATES < LEARNED_ANYWAY < RULE_IDS
     assert ALWAYS_STANDS < RULE_IDS
+    assert {rule for risks in NUMERIC_RISKS.values() for rule in risks} < RULE_IDS
+
+
+@pytest.mark.parametrize("settings", [{"ignore": ["**"]}, {"requires": ["a"]}, {"opaque": True}])
+@pytest.mark.parametrize("rule", ["response-empty", "error-rate"])
+def test_the_availability_of_the_whole_response_always_stands(rule, settings):
+    """A tool that answers nothing, or fails, concerns whoever ignores its structure too."""
+    for fact in FACTS[rule]:
+        assert Consumer("reader", **settings).risk_of(fact, BY_ID[rule]) is Risk.AVAILABILITY
 
 
 class TestRisk:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toolpulse import Risk
 from toolpulse.errors import InputError
 from toolpulse.events import SCHEMA, DriftEvent, EventChange, decode, drift_event, encode, event_id
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.state.incidents import Incident, change_key, incident_id
 
 risks = st.sampled_from(list(Risk))

@@ -28,7 +28,7 @@ TALES = (
     "../shared",
 )
 NOT_READ = {".so", ".pyd", ".pyc", ".c"}
-LEFT_BY_TOOLS = re.compile(r"(__pycache__|build|dist|node_modules|.*\.egg-info|\.(?!ci$|github$).*)")
+LEFT_BY_TOOLS = re.compile(r"(__pycache__|build|dist|mutants|node_modules|.*\.egg-info|\.(?!ci$|github$).*)")
 
 
 def _files(folder=ROOT):
@@ -37,7 +37,7 @@ def _files(folder=ROOT):
         if path.is_dir():
             if not LEFT_BY_TOOLS.fullmatch(path.name):
                 yield from _files(path)
-        elif path.suffix not in NOT_READ:
+        elif path.suffix not in NOT_READ and path.name != ".git":  # a file in a worktree
             yield path
 
 

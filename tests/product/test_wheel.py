@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "toolpulse"
 
-pytestmark = pytest.mark.timeout(600)  # building and installing take what the package index takes
+pytestmark = [
+    pytest.mark.timeout(600),  # building and installing take what the package index takes
+    pytest.mark.xdist_group("wheel"),  # one process builds and installs it, and the whole file uses it
+]
 
 NOT_IMPORTED = {
     "toolpulse.__main__": "importing it runs the command",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.rules import Risk
 from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.comparison.difference import Difference

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolpulse.errors import ConfigurationError
-from toolpulse.shape.envelopes import MAX_BLOCKS, MAX_ENVELOPES, MAX_TEXT, Payload, unwrap
+from toolpulse.shape.envelopes import MAX_BLOCKS, MAX_ENVELOPES, Payload, unwrap
+from toolpulse.shape.text import MOST, UnreadText
 
 DATA = {"a": 1}
 TEXT = '{"a": 1}'
@@ -329,14 +330,35 @@ def test_an_envelope_inside_itself_ends():
 
 @pytest.mark.attack
 @pytest.mark.quick
-def test_long_text_stays_text():
-    """Decoding is done in the caller's thread, so it is bounded; the bound itself is included."""
-    fits = "[" + " " * (MAX_TEXT - 2) + "]"
+def test_text_beyond_the_budget_is_not_read():
+    """Decoding is done in the caller's thread, so it is bounded over all texts of a response, the bound included."""
+    fits = "[" + " " * (MOST - 2) + "]"
     assert unwrap(fits) == ([], "json-text", "ok")
-    assert unwrap(fits + " ").encoding == "native"
-    half = "[" + " " * (MAX_TEXT // 2) + "]"
-    result = {"content": [block(half), block(half)], "isError": False}
-    assert unwrap(result) == ([half, half], "mcp-text", "ok")
+    assert type(unwrap(fits + " ").value) is UnreadText
+    half = "[" + " " * (MOST // 2) + "]"
+    payload = unwrap({"content": [block(half), block(half), block("[]")], "isError": False})
+    assert payload.encoding == "mcp-text"
+    first, *rest = payload.value
+    assert first == []
+    assert [type(text) for text in rest] == [UnreadText, list]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[INFO] started\n", "{curly} words, many\n", "[2024-01-31 12:30] said\n", "[" * 80, '[{"a":'],
+    ids=["log", "curly", "dated log", "brackets", "cut short"],
+)
+def test_long_text_that_is_no_json_stays_text(text):
+    """A long log is a string however long it is: only what begins and ends as JSON does is taken for unread JSON."""
+    long = text * (MOST // len(text) + 1)
+    assert unwrap(long).value is long
+
+
+def test_what_the_quick_parser_refuses_is_read_again_only_where_that_is_cheap():
+    """The second parser takes many times as long; a text must not choose how often it is read."""
+    numbers = "[" + "1," * 100_000 + "NaN]"
+    assert type(unwrap(numbers).value) is UnreadText
+    assert unwrap("[" + "1," * 100 + "NaN]").encoding == "json-text"
 
 
 def test_many_blocks_stay_blocks():

@@ -10,7 +10,7 @@ from strategies import json_with_maps, tool_responses
 
 from toolpulse import Baseline, Consumer, Limits, Risk
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.evidence.rows import Row, join
+from toolpulse.evidence.rows import Row, join_rows
 from toolpulse.shape.nodes import Object, Scalar
 
 LEARNED = [{"id": 1, "rows": [{"x": 1}]}, {"id": 2, "rows": []}]
@@ -257,4 +257,4 @@ def test_rows_are_joined():
     """The same shape twice is one row, with all its sightings."""
     shape = Object({"a": Scalar("integer")})
     one, two = Row(shape, 3, 1, 9, cuts=frozenset({("a",)})), Row(shape, 2, 4, 12, cuts=frozenset({("b",)}))
-    assert join(one, two) == join(two, one) == Row(shape, 5, 1, 12, cuts=frozenset({("a",), ("b",)}))
+    assert join_rows(one, two) == join_rows(two, one) == Row(shape, 5, 1, 12, cuts=frozenset({("a",), ("b",)}))

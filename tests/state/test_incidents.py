@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from toolpulse import Risk
 from toolpulse.errors import ConfigurationError
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.state.incidents import AWAY, MOST_INCIDENTS, Incident, IncidentLog, change_key, incident_id
 
 

@@ -24,6 +24,7 @@ class Told:
         self.events = []
 
     def emit(self, event):
+        """Keep it."""
         self.events.append(event)
 
 

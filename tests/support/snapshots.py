@@ -9,10 +9,10 @@ from strategies import field_names, shapes
 from toolpulse import shape_of
 from toolpulse._base.paths import format_path, parse_path
 from toolpulse.events import drift_event
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, cut_paths, join
-from toolpulse.judgement.consumer import Finding
+from toolpulse.evidence.rows import Row, join_rows, truncated_paths
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.rules import Risk
 from toolpulse.shape import Limits, Truncation
 from toolpulse.shape.nodes import Array
@@ -43,7 +43,7 @@ def taught(now, shape=POOL[1], count=1, encoding="native", cuts=frozenset()):
     return replace(
         now,
         observations=now.observations + count,
-        rows={**now.rows, row.key: join(known, row) if known else row},
+        rows={**now.rows, row.key: join_rows(known, row) if known else row},
     )
 
 
@@ -64,11 +64,11 @@ def held(now, tool, key, shape=POOL[2], count=1, found=FOUND, cut=(), broken=())
     incident = Incident(name, tool, key, tuple(found), "open", count, now.observations + 1, last, TIME, TIME)
     if before:
         incident = replace(before, count=before.count + count, last=last)
-    cuts = cut_paths(Truncation(path, limit, 1, 2) for path, limit in cut)
+    cuts = truncated_paths(Truncation(path, limit, 1, 2) for path, limit in cut)
     row = Row(shape, count, now.observations + 1, last, "json-text", cuts)
     tally = TallyKey(shape, "json-text", tuple(cut), tuple(broken))
     known = now.quarantined.get(tally)
-    one = Quarantined(join(known.row, row), known.findings, known.incidents | {name}) if known else None
+    one = Quarantined(join_rows(known.row, row), known.findings, known.incidents | {name}) if known else None
     return replace(
         now,
         observations=last,
@@ -106,7 +106,7 @@ def accepted(now, tool, key):
     )
     return replace(
         now,
-        rows={**now.rows, one.row.key: join(known, one.row) if known else one.row},
+        rows={**now.rows, one.row.key: join_rows(known, one.row) if known else one.row},
         quarantined={other: found for other, found in now.quarantined.items() if other != tally},
         incidents={n: replace(i, status="accepted") if n in names else i for n, i in now.incidents.items()},
         decisions={**now.decisions, decision.id: decision},
@@ -140,7 +140,7 @@ def reread(now):
     key = _first(now.rows)
     row = replace(now.rows[key], shape=Array([key[0]]) if len(key[0].text) < 1000 else POOL[0])
     rows = {other: found for other, found in now.rows.items() if other != key}
-    return replace(now, rows={**rows, row.key: join(rows[row.key], row) if row.key in rows else row})
+    return replace(now, rows={**rows, row.key: join_rows(rows[row.key], row) if row.key in rows else row})
 
 
 def incident_forgotten(now):
@@ -158,7 +158,7 @@ def decision_rewritten(now):
 
 def map_learned(now, path=("series",)):
     """The keys at a path were found to be data."""
-    decision = MapDecision(path, 5, 10, 3, 1, 4, 2)
+    decision = LearnedMap(path, 5, 10, 3, 1, 4, 2)
     known = {found.path: found for found in now.maps_learned}
     return replace(now, maps_learned=tuple({**known, path: decision}.values()))
 

@@ -24,7 +24,7 @@ from toolpulse import (
     watch,
 )
 from toolpulse.events import DriftEvent
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.runtime.health import Health, ToolHealth
 from toolpulse.shape import Observation, Truncation
 from toolpulse.sinks.base import Sink

@@ -24,7 +24,7 @@ WINDOW: Final = 100
 """Calls over which the share of errors is judged."""
 
 
-def silence(seen: int, total: int, silent: int) -> float:
+def silence_probability(seen: int, total: int, silent: int) -> float:
     """The probability of ``silent`` observations without it, after ``seen`` sightings in ``total`` up to the last."""
     hit, miss = seen + 0.5, max(0, total - seen) + 0.5
     return exp(_log_beta(hit, miss + silent) - _log_beta(hit, miss))
@@ -38,10 +38,10 @@ def improbable(seen: int, total: int, silent: int, parts: int = 1) -> bool:
     # one more silence is never less probable than the first was; most questions end here
     if (max(0, total - seen) + 0.5) / (max(total, seen) + 1) >= bound ** (1 / silent):
         return False
-    return silence(seen, total, silent) < bound
+    return silence_probability(seen, total, silent) < bound
 
 
-def excess(errors: int, calls: int, recent: int, window: int = WINDOW) -> float:
+def excess_probability(errors: int, calls: int, recent: int, window: int = WINDOW) -> float:
     """The probability of at least ``recent`` errors in ``window`` calls, after ``errors`` in ``calls`` before them."""
     hit, miss = errors + 0.5, max(0, calls - errors) + 0.5
     norm = _log_beta(hit, miss)

@@ -1,134 +1,32 @@
-"""Folding rows into the evidence: each place counts every shape it has once, for all rows that show it there.
+"""Folding rows (distinct shapes with counts) into the evidence per path.
 
-Responses of one tool are mostly alike, and equal shapes are one object, so the rows of a whole baseline cost little
-more than their differences.
+Responses of one tool are mostly alike, and equal shapes are one object. So rows are folded together: at each path every
+distinct shape is counted once, for all rows that show it there, and a whole baseline costs little more than its
+differences: 200 shapes of 1,000 paths take about 30 ms so, and 400 ms one by one. A single row is a fold of one.
+Pure. Only ``profile`` calls it.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolpulse._base.paths import ITEMS, VALUES, Path
 from toolpulse.evidence.stats import MOST_PAIRED, PathStats, Sightings
 from toolpulse.shape.nodes import Array, Map, Object, Scalar, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
+
+Shown: TypeAlias = Shape | frozenset[Shape]
+"""What observations show at one path: a shape, or in arrays and maps several. One is never a set of one."""
 
 
 class Fold:
-    """One row on its way into a profile. Nearly every place shows one shape, most of them a value: those go first."""
+    """Adds rows whose walks stopped short at the same paths, ``cuts``, to the evidence of a profile.
 
-    __slots__ = ("cuts", "has_maps", "row")
-
-    def __init__(self, row: Sightings, cuts: frozenset[Path]) -> None:
-        self.row = row
-        self.cuts = cuts
-        self.has_maps = False
-
-    def place(self, place: PathStats, shape: Shape, path: Path) -> None:
-        """Count the one shape of a place."""
-        place.show(shape.kind, self.row)
-        if isinstance(shape, Object):
-            self._record(place, shape, path)
-        elif isinstance(shape, Array):
-            self._items(place, shape.elements, path)
-        elif isinstance(shape, Map):
-            self._values(place, shape.values, path)
-
-    def _places(self, place: PathStats, shapes: frozenset[Shape], path: Path) -> None:
-        """Count the shapes of a place inside arrays and maps, where it may have several."""
-        if len(shapes) == 1:
-            for shape in shapes:
-                self.place(place, shape, path)
-            return
-        by_kind: dict[str, list[Any]] = {}
-        for shape in shapes:
-            by_kind.setdefault(shape.kind, []).append(shape)
-        place.show_all(by_kind, self.row)
-        if "object" in by_kind:
-            self._records(place, by_kind["object"], path)
-        if "array" in by_kind:
-            self._items(place, frozenset().union(*(array.elements for array in by_kind["array"])), path)
-        if "map" in by_kind:
-            self._values(place, frozenset().union(*(found.values for found in by_kind["map"])), path)
-
-    def _items(self, place: PathStats, elements: frozenset[Shape], path: Path) -> None:
-        place.items = place.items or PathStats()
-        self._members(place, place.items, elements, (*path, ITEMS))
-
-    def _values(self, place: PathStats, values: frozenset[Shape], path: Path) -> None:
-        self.has_maps = True
-        place.values = place.values or PathStats()
-        self._members(place, place.values, values, (*path, VALUES))
-
-    def _members(self, place: PathStats, members: PathStats, shapes: frozenset[Shape], path: Path) -> None:
-        if path in self.cuts or path[:-1] in self.cuts:
-            members.cut.add(self.row)
-        if not shapes:
-            place.empty.add(self.row)
-            return
-        place.filled.add(self.row)
-        for shape in shapes:
-            if isinstance(shape, Object):
-                members.pairs.update(_pairs(shape, members))
-        self._places(members, shapes, path)
-
-    def _record(self, place: PathStats, record: Object, path: Path) -> None:
-        row, fields, before = self.row, place.fields, place.whole
-        place.objects.add(row)
-        (place.filled if record.names else place.empty).add(row)
-        for name, child in record.fields.items():
-            field = fields.get(name)
-            if field is None:
-                field = fields[name] = PathStats(lacking=before)
-            field.always.add(row)
-            if type(child) is Scalar:
-                field.show(child.kind, row)
-            else:
-                self.place(field, child, (*path, name))
-        self._lacked(place, record.fields, path)
-
-    def _records(self, place: PathStats, records: list[Object], path: Path) -> None:
-        row, before = self.row, place.whole
-        place.objects.add(row)
-        (place.filled if any(record.names for record in records) else place.empty).add(row)
-        gathered: dict[str, list[Shape]] = {}
-        for record in records:
-            for name, child in record.fields.items():
-                gathered.setdefault(name, []).append(child)
-        for name, children in gathered.items():
-            field = place.fields.get(name)
-            if field is None:
-                field = place.fields[name] = PathStats(lacking=before)
-            if len(children) == len(records):
-                field.always.add(row)
-            else:
-                field.partly.add(row)
-                field.lacking = max(field.lacking, row.last)
-            self._places(field, frozenset(children), (*path, name))
-        self._lacked(place, gathered, path)
-
-    def _lacked(self, place: PathStats, found: Container[str], path: Path) -> None:
-        """Note for each field not found that a record lacked it, unless that was cut and may have had it."""
-        if path in self.cuts:
-            return
-        last = self.row.last
-        place.whole = max(place.whole, last)
-        for name, field in place.fields.items():
-            if last > field.lacking and name not in found:
-                field.lacking = last
-
-
-def _pairs(shape: Object, members: PathStats) -> Iterable[tuple[str, str]]:
-    if len(shape.names) > MOST_PAIRED or len(members.fields) > MOST_PAIRED:
-        return ()
-    return combinations(shape.names, 2)
-
-
-class FoldAlike:
-    """Rows that were cut at the same places on their way into a profile, all at once; what comes out is the same."""
+    ``has_maps`` says afterwards whether any of them showed a map.
+    """
 
     __slots__ = ("cuts", "has_maps")
 
@@ -136,61 +34,172 @@ class FoldAlike:
         self.cuts = cuts
         self.has_maps = False
 
-    def place(self, place: PathStats, shapes: Mapping[Shape, Sightings], path: Path) -> None:
-        """Count observations that show one of these shapes each."""
-        records: dict[Object, Sightings] = {}
-        for shape, seen in shapes.items():
-            if isinstance(shape, Object):
-                place.show(shape.kind, seen)
-                records[shape] = seen
-            else:
-                one = Fold(seen, self.cuts)
-                one.place(place, shape, path)
-                self.has_maps = self.has_maps or one.has_maps
+    def count(self, stats: PathStats, shown: Mapping[Shown, Sightings], path: Path) -> None:
+        """Count observations at one path, given as what they show there and when they showed it."""
+        records: dict[Shown, Sightings] = {}
+        elements: dict[Shown, Sightings] = {}
+        values: dict[Shown, Sightings] = {}
+        for shapes, seen in shown.items():
+            if isinstance(shapes, frozenset):
+                stats.count_kinds({shape.kind for shape in shapes}, seen)
+                _add_members(records, [frozenset({shape}) for shape in shapes if isinstance(shape, Object)], seen)
+                _add_members(elements, [shape.elements for shape in shapes if isinstance(shape, Array)], seen)
+                _add_members(values, [shape.values for shape in shapes if isinstance(shape, Map)], seen)
+                continue
+            stats.count_kind(shapes.kind, seen)
+            if isinstance(shapes, Object):
+                _add(records, shapes, seen)
+            elif isinstance(shapes, Array):
+                _add(elements, _shown(shapes.elements), seen)
+            elif isinstance(shapes, Map):
+                _add(values, _shown(shapes.values), seen)
         if records:
-            self._records(place, records, path)
+            self._records(stats, records, path)
+        if elements:
+            stats.items = stats.items or PathStats()
+            self._members(stats, stats.items, elements, (*path, ITEMS))
+        if values:
+            self.has_maps = True
+            stats.values = stats.values or PathStats()
+            self._members(stats, stats.values, values, (*path, VALUES))
 
-    def _records(self, place: PathStats, records: Mapping[Object, Sightings], path: Path) -> None:
-        before = place.whole
-        for record, seen in records.items():
-            place.objects.add(seen)
-            (place.filled if record.names else place.empty).add(seen)
-        gathered = _gathered(records)
-        for name, children in gathered.items():
-            field = place.fields.get(name)
-            if field is None:
-                field = place.fields[name] = PathStats(lacking=before)
+    def _members(self, stats: PathStats, members: PathStats, shown: dict[Shown, Sightings], path: Path) -> None:
+        if path in self.cuts or path[:-1] in self.cuts:
+            for seen in shown.values():
+                members.truncated.add(seen)
+        nothing = shown.pop(_NOTHING, None)
+        if nothing is not None:
+            stats.empty.add(nothing)
+        for shapes, seen in shown.items():
+            stats.filled.add(seen)
+            for shape in _each(shapes):
+                if isinstance(shape, Object):
+                    members.pairs.update(_pairs(shape, members))
+        if shown:
+            self.count(members, shown, path)
+
+    def _record(self, stats: PathStats, record: Object, seen: Sightings, path: Path) -> None:
+        """A record alone, as nearly all of a single row's are: what ``_records`` does, without gathering its fields."""
+        before = stats.last_complete
+        stats.objects.add(seen)
+        (stats.filled if record.names else stats.empty).add(seen)
+        for name, child in record.fields.items():
+            field = _field(stats, name, before)
+            field.always.add(seen)
+            if type(child) is Scalar:
+                field.count_kind(child.kind, seen)
+            else:
+                self.count(field, {child: seen}, (*path, name))
+        if path not in self.cuts:
+            _note_absent(stats, {record: seen})
+
+    def _records(self, stats: PathStats, records: dict[Shown, Sightings], path: Path) -> None:
+        if len(records) == 1:
+            for group, seen in records.items():
+                if isinstance(group, Object):
+                    self._record(stats, group, seen, path)
+                    return
+        before = stats.last_complete
+        always: dict[str, dict[Shown, Sightings]] = {}
+        in_some: dict[str, dict[Shown, Sightings]] = {}
+        for group, seen in records.items():
+            stats.objects.add(seen)
+            (stats.filled if any(record.names for record in _objects(group)) else stats.empty).add(seen)
+            _gather(group, seen, always, in_some)
+        for name, children in always.items():
+            field = _field(stats, name, before)
             for seen in children.values():
                 field.always.add(seen)
-            self.place(field, children, (*path, name))
+            self.count(field, children, (*path, name))
+        for name, children in in_some.items():
+            field = _field(stats, name, before)
+            for seen in children.values():
+                field.in_some.add(seen)
+                field.last_absent = max(field.last_absent, seen.last)
+            self.count(field, children, (*path, name))
+        # a record that was cut may have had the fields that were not listed
         if path not in self.cuts:
-            _lacked(place, records)
+            _note_absent(stats, records)
 
 
-def _gathered(records: Mapping[Object, Sightings]) -> dict[str, dict[Shape, Sightings]]:
-    """The shapes of each field, with the sightings of all records that have it."""
-    gathered: dict[str, dict[Shape, Sightings]] = {}
-    for record, seen in records.items():
-        for name, child in record.fields.items():
-            children = gathered.get(name)
+_NOTHING: Shown = frozenset()
+
+
+def _shown(shapes: frozenset[Shape]) -> Shown:
+    return next(iter(shapes)) if len(shapes) == 1 else shapes
+
+
+def _each(shown: Shown) -> Iterable[Shape]:
+    return shown if isinstance(shown, frozenset) else (shown,)
+
+
+def _objects(group: Shown) -> Iterable[Object]:
+    return group if isinstance(group, frozenset) else (group,)  # type: ignore[return-value]
+
+
+def _add(shown: dict[Shown, Sightings], shapes: Shown, seen: Sightings) -> None:
+    known = shown.get(shapes)
+    if known is None:
+        # a copy: it grows below, and the row's own must not
+        shown[shapes] = Sightings(seen.count, seen.first, seen.last)
+    else:
+        known.add(seen)
+
+
+def _add_members(shown: dict[Shown, Sightings], holders: list[frozenset[Shape]], seen: Sightings) -> None:
+    """Add what several containers of one observation hold together."""
+    if holders:
+        _add(shown, _shown(frozenset().union(*holders)), seen)
+
+
+def _field(stats: PathStats, name: str, before: int) -> PathStats:
+    """The evidence of a field; one never seen was absent up to ``before``, the last record listed in full."""
+    field = stats.fields.get(name)
+    if field is None:
+        field = stats.fields[name] = PathStats(last_absent=before)
+    return field
+
+
+def _gather(
+    group: Shown,
+    seen: Sightings,
+    always: dict[str, dict[Shown, Sightings]],
+    in_some: dict[str, dict[Shown, Sightings]],
+) -> None:
+    """Add the shapes of each field, apart by whether all records of the observation have it."""
+    if isinstance(group, Object):
+        for name, child in group.fields.items():
+            children = always.get(name)
             if children is None:
-                children = gathered[name] = {}
+                children = always[name] = {}
             known = children.get(child)
+            # what _add does, without a call: this is where folding spends its time
             if known is None:
-                children[child] = Sightings(*seen.plain())
+                children[child] = Sightings(seen.count, seen.first, seen.last)
             else:
                 known.add(seen)
-    return gathered
+        return
+    fields: dict[str, list[Shape]] = {}
+    records = list(_objects(group))
+    for record in records:
+        for name, child in record.fields.items():
+            fields.setdefault(name, []).append(child)
+    for name, shapes in fields.items():
+        there = always if len(shapes) == len(records) else in_some
+        _add(there.setdefault(name, {}), _shown(frozenset(shapes)), seen)
 
 
-def _lacked(place: PathStats, records: Mapping[Object, Sightings]) -> None:
-    """Note for each field the last record that lacked it."""
-    newest = sorted(records.items(), key=lambda entry: -entry[1].last)
-    place.whole = max(place.whole, newest[0][1].last)
-    for name, field in place.fields.items():
-        for record, seen in newest:
-            if seen.last <= field.lacking:
-                break
-            if name not in record.fields:
-                field.lacking = seen.last
-                break
+def _note_absent(stats: PathStats, records: Mapping[Shown, Sightings]) -> None:
+    """Note for each field the last observation in which no record had it."""
+    fields = stats.fields
+    for group, seen in records.items():
+        stats.last_complete = max(stats.last_complete, seen.last)
+        there = {name for record in _objects(group) for name in record.names}
+        for name in fields.keys() - there:
+            fields[name].last_absent = max(fields[name].last_absent, seen.last)
+
+
+def _pairs(record: Object, members: PathStats) -> Iterable[tuple[str, str]]:
+    if len(record.names) > MOST_PAIRED or len(members.fields) > MOST_PAIRED:
+        return ()
+    return combinations(record.names, 2)

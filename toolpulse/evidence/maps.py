@@ -1,7 +1,8 @@
-"""Which objects are maps: objects whose keys are data.
+"""Which objects were learned to be maps: objects whose keys are data, by the way they come and go.
 
-Two ways lead there. ``data_keys`` reads it off the keys of one object. ``learn`` reads it off the way keys come
-and go over many observations. Keys of a map are neither kept nor logged; a decision holds figures only.
+The walk over one response (``shape.map_keys``) reads it off the spelling of keys; here it is read off many
+observations, and decided once and for all (DESIGN: such decisions only grow). Keys of a map are neither kept nor
+logged; a decision holds figures only. Pure. The baseline and the state of a tool ask.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse._base.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path
+from toolpulse._base.paths import ROOT, Path, format_path
+from toolpulse.evidence.shape_paths import map_paths, rewrite_as_maps, shapes_by_path
 from toolpulse.shape.map_keys import data_like
-from toolpulse.shape.nodes import Array, Map, Object, Shape, fewest
+from toolpulse.shape.nodes import Object, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
-class MapDecision(msgspec.Struct, frozen=True):
+class LearnedMap(msgspec.Struct, frozen=True):
     """A path that was learned to be a map, and the figures that said so. Decisions only grow."""
 
     path: Path
@@ -78,7 +80,7 @@ class _Keys:
         for shape in objects:
             self.forms.update(shape.fields.values())
 
-    def decide(self, path: Path) -> MapDecision | None:
+    def decide(self, path: Path) -> LearnedMap | None:
         if self.observations < 2:
             return None
         returning = sum(n >= _RETURNING_SHARE * self.observations for n in self.counts.values())
@@ -86,7 +88,7 @@ class _Keys:
         if not (self._keys_come_and_go(returning, single) or self._no_key_returns()):
             return None
         forms = len(self._kinds_of_values())
-        return MapDecision(path, self.observations, len(self.counts), self.largest, returning, single, forms)
+        return LearnedMap(path, self.observations, len(self.counts), self.largest, returning, single, forms)
 
     def _keys_come_and_go(self, returning: int, single: int) -> bool:
         union = len(self.counts)
@@ -149,118 +151,64 @@ def _is_container(shape: Shape) -> bool:
     return shape.kind in {"object", "array", "map"}
 
 
-def learn(rows: Iterable[tuple[Shape, int]], is_record: Callable[[Path], bool]) -> tuple[MapDecision, ...]:
+def learn_maps(rows: Iterable[tuple[Shape, int]], is_record: Callable[[Path], bool]) -> tuple[LearnedMap, ...]:
     """The outermost paths whose keys are data by the way they come and go, over (shape, count) rows.
 
-    Call again on the rewritten rows for the maps further in. ``is_record`` says which paths must stay records.
+    Call again on the rewritten rows for the maps further in (``decide_maps`` does). ``is_record`` says which paths must
+    stay records.
     """
     keys: dict[Path, _Keys] = {}
     for shape, count in rows:
-        for path, shapes in places(shape):
+        for path, shapes in shapes_by_path(shape):
             objects = [s for s in shapes if isinstance(s, Object)]
             if objects:
                 keys.setdefault(path, _Keys()).add(objects, count)
-    found: list[MapDecision] = []
+    learned: list[LearnedMap] = []
     for path in sorted(keys, key=lambda p: (len(p), format_path(p))):
-        if is_record(path) or any(path[: len(outer.path)] == outer.path for outer in found):
+        if is_record(path) or any(path[: len(outer.path)] == outer.path for outer in learned):
             continue
         decision = keys[path].decide(path)
         if decision is not None:
-            found.append(decision)
-    return tuple(found)
+            learned.append(decision)
+    return tuple(learned)
 
 
-def map_paths(shapes: Iterable[Shape]) -> frozenset[Path]:
-    """Where the shapes show a map."""
-    return frozenset(path for shape in shapes for path, here in places(shape) if any(isinstance(s, Map) for s in here))
-
-
-def places(shape: Shape) -> Iterator[tuple[Path, frozenset[Shape]]]:
-    """Every path of a response and the set of shapes it has there, outermost first."""
-    waiting: list[tuple[Path, frozenset[Shape]]] = [(ROOT, frozenset((shape,)))]
-    while waiting:
-        path, shapes = waiting.pop()
-        yield path, shapes
-        below: dict[Segment, set[Shape]] = {}
-        for here in shapes:
-            if isinstance(here, Object):
-                for name, child in here.fields.items():
-                    below.setdefault(name, set()).add(child)
-            elif isinstance(here, Array):
-                below.setdefault(ITEMS, set()).update(here.elements)
-            elif isinstance(here, Map):
-                below.setdefault(VALUES, set()).update(here.values)
-        waiting.extend(((*path, segment), frozenset(found)) for segment, found in below.items())
-
-
-def as_values(path: Path, maps: frozenset[Path]) -> Path:
-    """A path that was walked before some objects were read as maps: the keys of these are values now."""
-    read: Path = ROOT
-    for segment in path:
-        read = (*read, VALUES if read in maps and isinstance(segment, str) else segment)
-    return read
-
-
-def shapes_at(shape: Shape, path: Path) -> frozenset[Shape]:
-    """The shapes a response has at a path; none where the path is not there."""
-    here = frozenset((shape,))
-    for segment in path:
-        if segment is ITEMS:
-            here = frozenset(e for s in here if isinstance(s, Array) for e in s.elements)
-        elif segment is VALUES:
-            here = frozenset(v for s in here if isinstance(s, Map) for v in s.values)
-        else:
-            name = str(segment)
-            here = frozenset(s.fields[name] for s in here if isinstance(s, Object) and name in s.fields)
-    return here
-
-
-def rewrite(shape: Shape, as_map: Callable[[Path, Object], bool], limit: int, path: Path = ROOT) -> Shape:
-    """The shape with every record for which ``as_map`` says so read as a map; its keys are gone then."""
-    if isinstance(shape, Object):
-        if as_map(path, shape):
-            inner = (*path, VALUES)
-            return Map(fewest((rewrite(v, as_map, limit, inner) for v in shape.fields.values()), limit))
-        return Object({n: rewrite(v, as_map, limit, (*path, n)) for n, v in shape.fields.items()})
-    if isinstance(shape, Array):
-        return Array(fewest((rewrite(e, as_map, limit, (*path, ITEMS)) for e in shape.elements), limit))
-    if isinstance(shape, Map):
-        return Map(fewest((rewrite(v, as_map, limit, (*path, VALUES)) for v in shape.values), limit))
-    return shape
-
-
-def settle(
+def decide_maps(
     rows: Sequence[tuple[Shape, int]],
     is_record: Callable[[Path], bool],
     limit: int,
-    taken: Sequence[MapDecision] = (),
-) -> tuple[list[Shape], tuple[MapDecision, ...]]:
-    """Read maps off all rows together: each row's shape rewritten, and the decisions, those ``taken`` before first.
+    decided: Sequence[LearnedMap] = (),
+) -> tuple[list[Shape], tuple[LearnedMap, ...]]:
+    """Decide on maps for all (shape, count) rows together.
 
-    A record whose keys all look like data and that is met beside a map at the same path is a map, too.
+    Gives each row's shape, rewritten, and the decisions: those ``decided`` before come first. ``limit`` is how many
+    different shapes a map's values may have (``Limits.shapes``). A record whose keys all look like data and that is met
+    beside a map at the same path is a map, too.
     """
     shapes = [shape for shape, _ in rows]
     counts = [count for _, count in rows]
-    decided: dict[Path, MapDecision] = {decision.path: decision for decision in taken}
+    known: dict[Path, LearnedMap] = {decision.path: decision for decision in decided}
     while True:
-        shapes = _read(shapes, frozenset(decided), is_record, limit)
-        new = learn(zip(shapes, counts, strict=True), lambda p: is_record(p) or p in decided)
+        shapes = _rewritten(shapes, frozenset(known), is_record, limit)
+        new = learn_maps(zip(shapes, counts, strict=True), lambda p: is_record(p) or p in known)
         if not new:
-            return shapes, tuple(decided.values())
-        decided.update((decision.path, decision) for decision in new)
+            return shapes, tuple(known.values())
+        known.update((decision.path, decision) for decision in new)
 
 
-def _read(shapes: list[Shape], decided: frozenset[Path], is_record: Callable[[Path], bool], limit: int) -> list[Shape]:
+def _rewritten(
+    shapes: list[Shape], decided: frozenset[Path], is_record: Callable[[Path], bool], limit: int
+) -> list[Shape]:
     """The shapes with their records read as maps until none is left: one that is read so can bring others together."""
     while True:
-        as_map = _settled(decided, map_paths(shapes), is_record)
-        read = [rewrite(shape, as_map, limit) for shape in shapes]
-        if read == shapes:
+        as_map = _reads_as_map(decided, map_paths(shapes), is_record)
+        rewritten = [rewrite_as_maps(shape, as_map, limit) for shape in shapes]
+        if rewritten == shapes:
             return shapes
-        shapes = read
+        shapes = rewritten
 
 
-def _settled(
+def _reads_as_map(
     decided: frozenset[Path], beside: frozenset[Path], is_record: Callable[[Path], bool]
 ) -> Callable[[Path, Object], bool]:
     def as_map(path: Path, shape: Object) -> bool:

@@ -1,7 +1,8 @@
-"""What the observations of a tool have in common: evidence for every path, folded from distinct shapes and counts.
+"""What the observations of a tool have in common: the evidence for every path, folded from distinct shapes and counts.
 
-A profile is a commutative monoid: any order, any grouping and any process gives the same one for the same rows.
-It holds counts and ordinals only. An *ordinal* is an observation's position (from 1) in its tool's sequence.
+A profile is a commutative monoid: any order, any grouping and any process gives the same one for the same rows, so the
+profiles of two processes can be merged. It holds counts and ordinals, no value of a response. Pure. The judge compares
+with it; the state of a tool and the offline baseline build it; stores keep the part that no row is left of.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolpulse._base.paths import ROOT, Path
-from toolpulse.evidence.fold import Fold, FoldAlike
+from toolpulse.evidence.fold import Fold, Shown
 from toolpulse.evidence.stats import CONTAINERS, COUNTED, PathStats, Sightings
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ _NONE: Final[frozenset[Path]] = frozenset()
 
 
 class Profile:
-    """The evidence of one tool (and key): the root place, and how containers at the root were encoded."""
+    """The evidence of one tool and key: ``root``, the statistics of the whole response, with everything below it.
+
+    ``encodings`` says how containers at the root were encoded (``native``, ``json-text``, ``mcp-text``, ...).
+    """
 
     __slots__ = ("encodings", "has_maps", "root")
 
@@ -42,31 +46,40 @@ class Profile:
         """Fold a row in: a shape seen ``seen.count`` times. ``cuts`` are the paths where its walk stopped short."""
         if shape.kind in CONTAINERS:
             self.encodings.setdefault(encoding, Sightings()).add(seen)
-        row = Fold(seen, cuts)
-        row.place(self.root, shape, ROOT)
-        self.has_maps = self.has_maps or row.has_maps
+        _fold_into(self, {shape: seen}, cuts)
+
+    def at(self, path: Path) -> PathStats | None:
+        """The evidence at a path; None where it was never seen."""
+        stats: PathStats | None = self.root
+        for segment in path:
+            stats = stats.child(segment) if stats else None
+        return stats
 
     def paths(self) -> Iterator[Path]:
         """Every path that was seen, the root among them."""
-        return (path for path, _ in self._places())
+        return (path for path, _ in self._stats_by_path())
 
-    def _places(self) -> Iterator[tuple[Path, PathStats]]:
+    def _stats_by_path(self) -> Iterator[tuple[Path, PathStats]]:
         waiting: list[tuple[Path, PathStats]] = [(ROOT, self.root)]
         while waiting:
-            path, place = waiting.pop()
-            yield path, place
-            waiting.extend(((*path, step), below) for step, below in place.children())
+            path, stats = waiting.pop()
+            yield path, stats
+            waiting.extend(((*path, step), below) for step, below in stats.children())
 
     def map_paths(self) -> frozenset[Path]:
         """Where a map was seen."""
-        return frozenset(path for path, place in self._places() if place.values is not None) if self.has_maps else _NONE
+        return (
+            frozenset(path for path, stats in self._stats_by_path() if stats.values is not None)
+            if self.has_maps
+            else _NONE
+        )
 
     def with_maps(self, paths: Iterable[Path]) -> Profile:
         """A copy in which the records at some paths are read as maps: their fields' evidence becomes that of values."""
-        found = merge(self, Profile())
+        copy = merge(self, Profile())
         for path in sorted(paths, key=len):
-            found.has_maps = _read_as_map(found.root, path) or found.has_maps
-        return found
+            copy.has_maps = _read_as_map(copy, path) or copy.has_maps
+        return copy
 
     def plain(self) -> dict[str, Any]:
         """Everything counted, as plain data in sorted order."""
@@ -94,16 +107,20 @@ class Profile:
 def fold(rows: Iterable[tuple[Shape, Sightings, str, frozenset[Path]]]) -> Profile:
     """The profile of rows: (shape, sightings, encoding, cuts) in any order."""
     profile = Profile()
-    alike: dict[frozenset[Path], dict[Shape, Sightings]] = {}
+    by_cuts: dict[frozenset[Path], dict[Shown, Sightings]] = {}
     for shape, seen, encoding, cuts in rows:
         if shape.kind in CONTAINERS:
             profile.encodings.setdefault(encoding, Sightings()).add(seen)
-        alike.setdefault(cuts, {}).setdefault(shape, Sightings()).add(seen)
-    for cuts, shapes in alike.items():
-        folding = FoldAlike(cuts)
-        folding.place(profile.root, shapes, ROOT)
-        profile.has_maps = profile.has_maps or folding.has_maps
+        by_cuts.setdefault(cuts, {}).setdefault(shape, Sightings()).add(seen)
+    for cuts, shown in by_cuts.items():
+        _fold_into(profile, shown, cuts)
     return profile
+
+
+def _fold_into(profile: Profile, shown: Mapping[Shown, Sightings], cuts: frozenset[Path]) -> None:
+    folding = Fold(cuts)
+    folding.count(profile.root, shown, ROOT)
+    profile.has_maps = profile.has_maps or folding.has_maps
 
 
 def merge(one: Profile, other: Profile) -> Profile:
@@ -118,14 +135,14 @@ def merge(one: Profile, other: Profile) -> Profile:
 
 
 def _merge(one: PathStats, other: PathStats) -> PathStats:
-    out = PathStats(lacking=max(one.lacking, other.lacking))
-    out.whole = max(one.whole, other.whole)
-    for place in (one, other):
+    out = PathStats(last_absent=max(one.last_absent, other.last_absent))
+    out.last_complete = max(one.last_complete, other.last_complete)
+    for stats in (one, other):
         for counted in COUNTED:
-            getattr(out, counted).add(getattr(place, counted))
-        for kind, seen in place.kinds.items():
+            getattr(out, counted).add(getattr(stats, counted))
+        for kind, seen in stats.kinds.items():
             out.kinds.setdefault(kind, Sightings()).add(seen)
-        out.pairs |= place.pairs
+        out.pairs |= stats.pairs
     for name in one.fields.keys() | other.fields.keys():
         out.fields[name] = _merge_field(one, other, name)
     out.items = _merge(one.items or PathStats(), other.items or PathStats()) if one.items or other.items else None
@@ -134,34 +151,32 @@ def _merge(one: PathStats, other: PathStats) -> PathStats:
 
 
 def _merge_field(one: PathStats, other: PathStats, name: str) -> PathStats:
-    """A field only one side knows was lacking whenever the other side had a record."""
-    a = one.fields.get(name) or PathStats(lacking=one.whole)
-    b = other.fields.get(name) or PathStats(lacking=other.whole)
+    """A field that only one side knows was absent whenever the other side had a record."""
+    a = one.fields.get(name) or PathStats(last_absent=one.last_complete)
+    b = other.fields.get(name) or PathStats(last_absent=other.last_complete)
     return _merge(a, b)
 
 
-def _cap(place: PathStats, most: int) -> None:
-    """No observation counts more than once at a place, however many fields it was merged from."""
-    for seen in (*(getattr(place, counted) for counted in COUNTED), *place.kinds.values()):
+def _cap(stats: PathStats, most: int) -> None:
+    """No observation counts more than once at a path, however many fields it was merged from."""
+    for seen in (*(getattr(stats, counted) for counted in COUNTED), *stats.kinds.values()):
         seen.count = min(seen.count, most)
-    for below in (*place.fields.values(), *filter(None, (place.items, place.values))):
-        _cap(below, place.seen.count)
+    for below in (*stats.fields.values(), *filter(None, (stats.items, stats.values))):
+        _cap(below, stats.seen.count)
 
 
-def _read_as_map(root: PathStats, path: Path) -> bool:
-    place: PathStats | None = root
-    for segment in path:
-        place = place.child(segment) if place else None
-    if place is None or "object" not in place.kinds:
+def _read_as_map(profile: Profile, path: Path) -> bool:
+    stats = profile.at(path)
+    if stats is None or "object" not in stats.kinds:
         return False
-    values = place.values or PathStats()
-    for field in place.fields.values():
+    values = stats.values or PathStats()
+    for field in stats.fields.values():
         values = _merge(values, field)
-    for counted in ("always", "partly"):
+    for counted in ("always", "in_some"):
         setattr(values, counted, Sightings())
-    values.lacking = 0
-    _cap(values, place.objects.count)
-    place.values = values
-    place.kinds.setdefault("map", Sightings()).add(place.kinds.pop("object"))
-    place.objects, place.fields, place.pairs = Sightings(), {}, set()
+    values.last_absent = 0
+    _cap(values, stats.objects.count)
+    stats.values = values
+    stats.kinds.setdefault("map", Sightings()).add(stats.kinds.pop("object"))
+    stats.objects, stats.fields, stats.pairs = Sightings(), {}, set()
     return True

@@ -1,5 +1,6 @@
-"""Profiles as plain data for files: what counts nothing is left out, which is most of it; all of it is checked on its
-way back.
+"""Profiles as plain data for files: what counts nothing is left out, which is most of it.
+
+Baseline files and stores keep the evidence of shapes that they let go so; all of it is checked on its way back. Pure.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 
 from toolpulse.evidence.profile import Profile
+from toolpulse.evidence.stats import COUNTED, STORED_NAMES
 
 _Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _Seen: TypeAlias = tuple[_Number, _Number, _Number]
@@ -23,12 +25,12 @@ def sparse(profile: Profile) -> dict[str, Any]:
     return {"encodings": plain["encodings"], "root": _sparse(plain["root"])}
 
 
-def _sparse(place: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in place.items() if value not in _NOTHING}
+def _sparse(stats: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in stats.items() if value not in _NOTHING}
     if "fields" in kept:
         kept["fields"] = {name: _sparse(field) for name, field in kept["fields"].items()}
     # an array that never had members has a place for them all the same
-    return kept | {name: _sparse(place[name]) for name in ("items", "values") if place[name] is not None}
+    return kept | {name: _sparse(stats[name]) for name in ("items", "values") if stats[name] is not None}
 
 
 def dense(plain: Any) -> Profile:
@@ -39,26 +41,16 @@ def dense(plain: Any) -> Profile:
     checked = msgspec.convert(plain, _Profile)
     for seen in checked.encodings.values():
         _check(seen)
-    _check_place(checked.root)
+    _check_stats(checked.root)
     return Profile.from_plain(plain)
 
 
-def _check_place(place: _StoredPathStats) -> None:
-    counted = (
-        place.seen,
-        place.objects,
-        place.valued,
-        place.empty,
-        place.filled,
-        place.cut,
-        place.always,
-        place.partly,
-    )
-    for seen in (*counted, *place.kinds.values()):
+def _check_stats(stats: _StoredPathStats) -> None:
+    for seen in (*(getattr(stats, name) for name in COUNTED), *stats.kinds.values()):
         _check(seen)
-    for below in (*place.fields.values(), place.items, place.values):
+    for below in (*stats.fields.values(), stats.items, stats.values):
         if below is not None:
-            _check_place(below)
+            _check_stats(below)
 
 
 def _check(seen: _Seen) -> None:
@@ -67,18 +59,18 @@ def _check(seen: _Seen) -> None:
         raise ValueError("evidence of shapes let go: count, first and last do not go together")
 
 
-class _StoredPathStats(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredPathStats(msgspec.Struct, forbid_unknown_fields=True, rename=STORED_NAMES):
     seen: _Seen = _NEVER
     kinds: dict[str, _Seen] = {}
     objects: _Seen = _NEVER
     valued: _Seen = _NEVER
     empty: _Seen = _NEVER
     filled: _Seen = _NEVER
-    cut: _Seen = _NEVER
+    truncated: _Seen = _NEVER
     always: _Seen = _NEVER
-    partly: _Seen = _NEVER
-    lacking: _Number = 0
-    whole: _Number = 0
+    in_some: _Seen = _NEVER
+    last_absent: _Number = 0
+    last_complete: _Number = 0
     fields: dict[str, _StoredPathStats] = {}
     items: _StoredPathStats | None = None
     values: _StoredPathStats | None = None

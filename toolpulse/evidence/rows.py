@@ -1,6 +1,7 @@
 """Rows: the distinct shapes of a tool, each with its count and its first and last ordinal.
 
-Values that baselines, the state of a tool and stores share. Pure.
+They are what a baseline consists of, and a profile is folded from them. Values that baselines, the state of a tool and
+stores share. Pure.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from toolpulse._base.paths import Path, parse_path
-from toolpulse.evidence.maps import as_values
 from toolpulse.evidence.profile import Sightings
+from toolpulse.evidence.shape_paths import as_map_values
 from toolpulse.shape import Truncation
 from toolpulse.shape.nodes import Shape
 
@@ -36,7 +37,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> RowKey:
-        """What makes it a row of its own: a cut one says less of what was absent."""
+        """What makes it a row of its own; where the walk was cut is part of that, since absence means less there."""
         return (self.shape, self.encoding, self.cuts)
 
     @property
@@ -45,18 +46,18 @@ class Row(msgspec.Struct, frozen=True):
         return Sightings(self.count, self.first, self.last)
 
 
-def cut_paths(truncations: Iterable[Truncation]) -> frozenset[Path]:
-    """The paths where something was not looked at. A long name is shortened, and nothing of its record is missing."""
+def truncated_paths(truncations: Iterable[Truncation]) -> frozenset[Path]:
+    """The paths where a limit left something out. A shortened name is no such place: its record is complete."""
     return frozenset(parse_path(cut.path) for cut in truncations if cut.limit != "name")
 
 
-def reread(row: Row, shape: Shape, maps: frozenset[Path]) -> Row:
-    """A row whose shape was read again with the maps known since; where it was cut below one, no key is named."""
-    return msgspec.structs.replace(row, shape=shape, cuts=frozenset(as_values(path, maps) for path in row.cuts))
+def reshaped(row: Row, shape: Shape, maps: frozenset[Path]) -> Row:
+    """The row with its shape as it reads since the maps at ``maps`` are known; no truncated path names a key of one."""
+    return msgspec.structs.replace(row, shape=shape, cuts=frozenset(as_map_values(path, maps) for path in row.cuts))
 
 
-def join(one: Row, other: Row) -> Row:
-    """Two rows of the same shape and encoding as one."""
+def join_rows(one: Row, other: Row) -> Row:
+    """Two rows of the same shape and encoding as one: counts added, from the earlier first to the later last."""
     return Row(
         one.shape,
         one.count + other.count,

@@ -1,186 +1,153 @@
-"""What stopped: parts of a response that come and go, and have been away for improbably long.
+"""What stopped: parts of a response that come and go, and have been away for improbably long; and errors that do not.
 
-Asked of the newest observation only, where it shows the parent, and only of the outermost path; counted from ordinals
-alone. A required part that is missing is no matter of rates: ``diff`` tells of that at once.
+The newest learned observation is asked, where it shows the parent, and only at the outermost path; counts come from
+ordinals alone. A required part that is missing needs no statistics: ``judgement.diff`` reports it at first sight.
+Facts with their figures come out; ``judgement.rates`` makes changes of them. Pure.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from toolpulse._base.paths import ITEMS, ROOT, VALUES, Path
-from toolpulse.evidence.chance import WINDOW, excess, improbable
-from toolpulse.evidence.maps import as_values, places, shapes_at
-from toolpulse.judgement.diff import Change, Fact, find, named
+from toolpulse.evidence.chance import WINDOW, excess_probability, improbable
+from toolpulse.evidence.shape_paths import shapes_at
 from toolpulse.shape.nodes import Array, Map, Object, Scalar, Shape, is_empty
 
 if TYPE_CHECKING:
     from toolpulse.evidence.profile import PathStats, Profile, Sightings
+    from toolpulse.evidence.quarantine import QuarantineLog, SilentFact
+
+# the share is asked at every flush, not once a sighting; it gets a tenth of the chance a silence has
+_SHARE_ALPHA: Final = 0.0001
 
 
-def parts(place: PathStats, *, inside: bool = False) -> int:
-    """How many parts at and below a place come and go: optional fields, nullable places, arrays empty at times."""
-    found = sum(field.always.count < place.objects.count for field in place.fields.values())
-    found += "null" in place.kinds and place.valued.count > 0
-    found += not inside and place.empty.count > 0 and place.filled.count > 0
-    found += sum(parts(field, inside=inside) for field in place.fields.values())
-    return found + sum(parts(below, inside=True) for below in (place.items, place.values) if below is not None)
+class Silence(msgspec.Struct, frozen=True):
+    """Something that comes and goes, and has been away improbably long."""
+
+    path: Path
+    fact: SilentFact
+    before: str
+    """The kind that was seen here, or ``non-empty``."""
+    after: str
+    """``missing``, ``null`` or ``empty``."""
+    seen: int
+    """How many observations showed it."""
+    total: int
+    """How many were learned up to the last that showed it."""
+    silent: int
+    """How many were learned since."""
 
 
-class HeldBack:
-    """The observations that did not teach: when, how many, and what they showed all the same.
+class ErrorRate(msgspec.Struct, frozen=True):
+    """Errors that come improbably often: ``failed`` of the last ``recent`` calls, ``failed_before`` of those before."""
 
-    What they lack is told of elsewhere, so they are no silence; but what they show has not gone away.
+    failed: int
+    recent: int
+    failed_before: int
+    calls_before: int
+    in_a_row: bool
+    """Whether it was a run of errors; else their share of the last ``WINDOW`` calls."""
+
+
+def optional_parts(stats: PathStats, *, inside: bool = False) -> int:
+    """How many parts at and below a path come and go: optional fields, nullable values, containers empty at times.
+
+    ``inside`` says that the path lies in an array or map, where emptiness is ordinary.
     """
-
-    def __init__(self) -> None:
-        self._shown: dict[tuple[Fact, Path], int] = {}
-        self._ordinals: list[int] = []
-        self._totals: list[int] = []
-
-    def add(self, count: int, last: int) -> None:
-        """Note ``count`` observations up to the ordinal ``last``."""
-        total = count + (self._totals[-1] if self._totals else 0)
-        if self._ordinals and last <= self._ordinals[-1]:
-            self._totals[-1] = total
-            return
-        if len(self._ordinals) >= _MOST_HELD_NOTED:
-            # what an entry that goes counted is counted at the next one
-            del self._ordinals[: _MOST_HELD_NOTED // 2 * 2 : 2], self._totals[: _MOST_HELD_NOTED // 2 * 2 : 2]
-        self._ordinals.append(last)
-        self._totals.append(total)
-
-    def saw(self, profile: Profile, shape: Shape, last: int) -> None:
-        """Note what such an observation at the ordinal ``last`` showed of what the profile knows."""
-        for path, here in places(shape):
-            if find(profile, path) is None:
-                continue
-            self._shown["vanished", path] = last
-            if any(shape.kind not in {"null", "unknown"} for shape in here):
-                self._shown["valueless", path] = last
-            if not all(map(is_empty, here)):
-                self._shown["empty", path] = last
-
-    def shown(self, fact: Fact, path: Path) -> int:
-        """The last ordinal at which one of them contradicted that fact at a path; 0 for none."""
-        return self._shown.get((fact, path), 0)
-
-    def forget(self, maps: frozenset[Path]) -> None:
-        """Forget what was shown right below these paths: they were keys of maps, which are not kept."""
-        self._shown = {key: last for key, last in self._shown.items() if as_values(key[1], maps) == key[1]}
-
-    def release(self, count: int, last: int) -> None:
-        """``count`` of them up to the ordinal ``last`` teach after all."""
-        index = bisect_left(self._ordinals, last)
-        for later in range(index, len(self._totals)):
-            self._totals[later] = max(0, self._totals[later] - count)
-        if index < len(self._totals):
-            self._totals[:index] = [min(total, self._totals[index]) for total in self._totals[:index]]
-
-    def taught(self, ordinal: int) -> int:
-        """How many of the observations up to an ordinal taught."""
-        index = bisect_right(self._ordinals, ordinal)
-        return ordinal - (self._totals[index - 1] if index else 0)
+    count = sum(field.always.count < stats.objects.count for field in stats.fields.values())
+    count += "null" in stats.kinds and stats.valued.count > 0
+    count += not inside and stats.empty.count > 0 and stats.filled.count > 0
+    count += sum(optional_parts(field, inside=inside) for field in stats.fields.values())
+    return count + sum(optional_parts(below, inside=True) for below in (stats.items, stats.values) if below is not None)
 
 
-_MOST_HELD_NOTED = 4096
+def silences(
+    profile: Profile, newest: Shape, *, now: int, parts: int, quarantine: QuarantineLog
+) -> tuple[Silence, ...]:
+    """What the newest learned observation lacks, and that has been away improbably long.
 
-
-def silences(profile: Profile, newest: Shape, *, now: int, among: int, held: HeldBack) -> tuple[Change, ...]:
-    """The parts that the newest observation that taught lacks, and that have been away improbably long.
-
-    ``now`` is its ordinal, ``among`` how many parts of the profile come and go. Sightings and silences are counted in
-    observations that taught; ``held`` knows the others.
+    ``now`` is its ordinal, ``parts`` how many parts of the profile come and go (``optional_parts``). Sightings and
+    silences are counted in learned observations; ``quarantine`` knows the others.
     """
-    return _Silences(now, among, held).root(profile.root, newest)
+    return _Silences(now, parts, quarantine).of_response(profile.root, newest)
 
 
-def shows(shape: Shape, change: Change) -> bool:
-    """Whether a response shows what a change about a rate says."""
-    path = change.path
+def shows_silence(shape: Shape, path: Path, fact: str) -> bool:
+    """Whether a response shows a silence: that fact at that path. At the root null and emptiness are one."""
     if path == ROOT:
         return shape.kind == "null" or is_empty(shape)
-    here = shapes_at(shape, path)
-    if change.fact == "vanished":
-        return not here and any(isinstance(s, Object) for s in shapes_at(shape, path[:-1]))
-    if change.fact == "valueless":
-        return bool(here) and all(s.kind == "null" for s in here)
-    return change.fact == "empty" and bool(here) and all(map(is_empty, here))
-
-
-def shows_empty(shape: Shape, path: Path) -> bool:
-    """Whether a response has nothing but emptiness at a path."""
-    return shows(shape, Change(path, "empty", "non-empty", "empty", ""))
+    shapes = shapes_at(shape, path)
+    if fact == "vanished":
+        return not shapes and any(isinstance(parent, Object) for parent in shapes_at(shape, path[:-1]))
+    if fact == "valueless":
+        return bool(shapes) and all(here.kind == "null" for here in shapes)
+    return fact == "empty" and bool(shapes) and all(map(is_empty, shapes))
 
 
 class _Silences:
-    def __init__(self, now: int, among: int, held: HeldBack) -> None:
-        self._among = among
-        self._held = held
-        self._now = held.taught(now)
-        self._found: list[Change] = []
+    """One search through the newest observation."""
 
-    def root(self, place: PathStats, shape: Shape) -> tuple[Change, ...]:
+    def __init__(self, now: int, parts: int, quarantine: QuarantineLog) -> None:
+        self._parts = parts
+        self._quarantine = quarantine
+        self._now = quarantine.learned_until(now)
+        self._silences: list[Silence] = []
+
+    def of_response(self, stats: PathStats, shape: Shape) -> tuple[Silence, ...]:
         if shape.kind == "null" or is_empty(shape):
             after = "null" if shape.kind == "null" else "empty"
-            before = place if after == "null" else "non-empty"
-            self._ask(place.filled if place.filled.count else place.valued, ROOT, "empty", before, after)
+            before = stats.printed_kind if after == "null" else "non-empty"
+            self._ask(stats.filled if stats.filled.count else stats.valued, ROOT, "empty", before, after)
         else:
-            self._place(place, frozenset((shape,)), ROOT, inside=False)
-        return tuple(self._found)
+            self._at(stats, frozenset((shape,)), ROOT, inside=False)
+        return tuple(self._silences)
 
-    def _place(self, place: PathStats, shapes: frozenset[Shape], path: Path, *, inside: bool) -> None:
+    def _at(self, stats: PathStats, shapes: frozenset[Shape], path: Path, *, inside: bool) -> None:
         if {shape.kind for shape in shapes} == {"null"}:
-            self._ask(place.valued, path, "valueless", place, "null")
+            self._ask(stats.valued, path, "valueless", stats.printed_kind, "null")
             return
         objects = [shape for shape in shapes if isinstance(shape, Object)]
         if objects:
-            self._fields(place, objects, path, inside=inside)
-        for kind, members, step in ((Array, place.items, ITEMS), (Map, place.values, VALUES)):
+            self._fields(stats, objects, path, inside=inside)
+        for kind, members, step in ((Array, stats.items, ITEMS), (Map, stats.values, VALUES)):
             holders = [shape for shape in shapes if isinstance(shape, kind)]
-            found = frozenset(m for h in holders for m in (h.elements if isinstance(h, Array) else h.values))
-            if holders and not found and not inside:
-                self._ask(place.filled, path, "empty", "non-empty", "empty")
-            elif found and members is not None:
-                self._place(members, found, (*path, step), inside=True)
+            held = frozenset(m for h in holders for m in (h.elements if isinstance(h, Array) else h.values))
+            if holders and not held and not inside:
+                self._ask(stats.filled, path, "empty", "non-empty", "empty")
+            elif held and members is not None:
+                self._at(members, held, (*path, step), inside=True)
 
-    def _fields(self, place: PathStats, objects: list[Object], path: Path, *, inside: bool) -> None:
-        for name, field in place.fields.items():
+    def _fields(self, stats: PathStats, objects: list[Object], path: Path, *, inside: bool) -> None:
+        for name, field in stats.fields.items():
             children = frozenset([o.fields[name] for o in objects if name in o.fields])
-            if children:
-                # a value that is there has nothing below it to ask for
-                if any(not isinstance(child, Scalar) or child.kind == "null" for child in children):
-                    self._place(field, children, (*path, name), inside=inside)
-            else:
-                self._ask(field.sightings, (*path, name), "vanished", field, "missing")
+            if not children:
+                self._ask(field.sightings, (*path, name), "vanished", field.printed_kind, "missing")
+            # a value that is there has nothing below it to ask for
+            elif any(not isinstance(child, Scalar) or child.kind == "null" for child in children):
+                self._at(field, children, (*path, name), inside=inside)
 
-    def _ask(self, seen: Sightings, path: Path, fact: Fact, known: PathStats | str, after: str) -> None:
-        last = self._held.taught(max(seen.last, self._held.shown(fact, path)))
+    def _ask(self, seen: Sightings, path: Path, fact: SilentFact, before: str, after: str) -> None:
+        last = self._quarantine.learned_until(max(seen.last, self._quarantine.last_shown(fact, path)))
         silent = self._now - last
-        if improbable(seen.count, last, silent, self._among):
-            evidence = f"{seen.count:,} of {last:,} before; not in the last {silent:,}"
-            before = known if isinstance(known, str) else named(known.commonest)
-            self._found.append(Change(path, fact, before, after, evidence, taught=last, shown=silent))
+        if improbable(seen.count, last, silent, self._parts):
+            self._silences.append(Silence(path, fact, before, after, seen.count, last, silent))
 
 
-def failing(*, calls: int, errors: int, run: int, recent: int) -> Change | None:
-    """Whether errors come improbably often: ``run`` of them in a row now, or ``recent`` in the last 100 calls.
+def error_rate(*, calls: int, errors: int, run: int, recent: int) -> ErrorRate | None:
+    """Whether errors come improbably often: ``run`` of them in a row now, or ``recent`` in the last ``WINDOW`` calls.
 
     ``calls`` and ``errors`` count everything so far. Judged by the tool's own rate before the run, and before the last
-    100 calls.
+    ``WINDOW`` calls. None where it is ordinary.
     """
     good = calls - errors
-    in_a_row = improbable(good, calls - run, run)
-    before, failed = calls - WINDOW, errors - recent
-    often = before > 0 and good > 0 and excess(failed, before, recent) * max(1, failed) < _SHARE_ALPHA
-    if not (in_a_row or often):
+    if improbable(good, calls - run, run):
+        return ErrorRate(run, run, errors - run, calls - run, in_a_row=True)
+    calls_before, failed_before = calls - WINDOW, errors - recent
+    if calls_before <= 0 or good <= 0:
         return None
-    recently = f"{run:,} in a row" if in_a_row else f"{recent:,} of the last {WINDOW}"
-    earlier = (errors - run, calls - run) if in_a_row else (failed, before)
-    evidence = f"{recently}; {earlier[0]:,} of {earlier[1]:,} before"
-    return Change(ROOT, "errors", "result", "error", evidence, taught=calls)
-
-
-# the share is asked at every flush, not once a sighting; it gets a tenth of the chance a silence has
-_SHARE_ALPHA = 0.0001
+    if excess_probability(failed_before, calls_before, recent) * max(1, failed_before) < _SHARE_ALPHA:
+        return ErrorRate(recent, WINDOW, failed_before, calls_before, in_a_row=False)
+    return None

@@ -1,4 +1,9 @@
-"""The one judge: a live monitor and an offline baseline both call it, so that they cannot disagree."""
+"""The one judge: a live monitor and an offline baseline both call it, so that they cannot disagree.
+
+    shape and profile -> diff (facts) -> patterns (hints) -> findings (by rules, for each consumer) -> Judgement
+
+Pure: equal arguments give equal judgements. Whether an observation is learned is read off its findings here too.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpulse.evidence.profile import CONTAINERS
-from toolpulse.judgement.consumer import DEFAULT, Consumer, Finding, contract_findings, findings
-from toolpulse.judgement.diff import Change, align, diff, fits
-from toolpulse.judgement.patterns import explain
-from toolpulse.judgement.rules import TEACHES, Risk, worst
+from toolpulse.evidence.stats import CONTAINERS
+from toolpulse.judgement.changes import Change
+from toolpulse.judgement.consumer import DEFAULT, Consumer
+from toolpulse.judgement.diff import align, diff
+from toolpulse.judgement.findings import Finding, contract_findings, findings
+from toolpulse.judgement.path_diff import fits
+from toolpulse.judgement.patterns import with_patterns
+from toolpulse.judgement.rules import LEARNED_ANYWAY, Risk, worst
 from toolpulse.shape.nodes import Array, Scalar
 
 if TYPE_CHECKING:
@@ -43,14 +51,17 @@ class Judgement(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
 
-    def teaches_without(self, left: tuple[Finding, ...]) -> bool:
-        """Whether the observation may teach: of the findings ``left`` nobody's is more than an addition or a rate."""
-        return not any(finding.risk.is_news and finding.rule_id not in TEACHES for finding in left)
+    def is_learned_despite(self, left: tuple[Finding, ...]) -> bool:
+        """Whether the observation is learned although the findings ``left`` still stand.
+
+        Everything is learned but what is news to somebody, additions to some elements and rates apart.
+        """
+        return not any(finding.risk.is_news and finding.rule_id not in LEARNED_ANYWAY for finding in left)
 
     @property
-    def teaches(self) -> bool:
-        """Whether it may teach as it is."""
-        return self.teaches_without(self.findings)
+    def is_learned(self) -> bool:
+        """Whether the observation is learned while nobody has decided on any of its findings."""
+        return self.is_learned_despite(self.findings)
 
     @property
     def risk(self) -> Risk:
@@ -72,15 +83,15 @@ def judge(
     """Compare a shape with a profile and judge each difference for each consumer (without any, for the default one).
 
     ``broken``: the assertions that did not hold, as ``consumer: assertion``. ``sealed``: the profile is complete,
-    nothing of it is still being learned. ``shapes`` is the limit of member shapes of the walk. Pure: equal arguments
-    give equal judgements.
+    nothing of it is still being learned. ``cuts`` are the paths where the walk stopped short, ``shapes`` its limit of
+    member shapes (``Limits.shapes``).
     """
     shape, encoding = read_text(profile, align(profile, shape, shapes), encoding)
     changes = diff(profile, shape, encoding=encoding, cuts=cuts, sealed=sealed)
-    found: tuple[Finding, ...] = ()
+    judged: tuple[Finding, ...] = ()
     if changes:
-        changes = explain(changes, profile, shape)
-        found = findings(changes, consumers or (DEFAULT,), sealed=sealed)
+        changes = with_patterns(changes, profile, shape)
+        judged = findings(changes, consumers or (DEFAULT,), sealed=sealed)
     if broken:
-        found = (*found, *contract_findings(broken, consumers))
-    return Judgement(shape, changes, found)
+        judged = (*judged, *contract_findings(broken, consumers))
+    return Judgement(shape, changes, judged)

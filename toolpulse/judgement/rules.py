@@ -7,14 +7,14 @@ in the tests and a line in ``docs/rules.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
 from toolpulse._base.paths import ROOT
-from toolpulse.judgement.diff import Change
+from toolpulse.judgement.changes import Change, Fact
 
 
 class Risk(StrEnum):
@@ -63,6 +63,26 @@ def worst(risks: object) -> Risk:
     return max(risks, default=Risk.QUIET)  # type: ignore[call-overload, no-any-return]
 
 
+Policy: TypeAlias = Literal["numeric", "null"]
+"""Settings of a consumer that decide the risk of a rule."""
+
+NullPolicy: TypeAlias = Literal["quiet", "investigate", "high"]
+"""What ``Consumer(null=)`` may be: the risk of a first null."""
+
+NumericPolicy: TypeAlias = Literal["lenient", "strict", "exact"]
+"""What ``Consumer(numeric=)`` may be."""
+
+NULL: Final[tuple[NullPolicy, ...]] = get_args(NullPolicy)
+NUMERIC: Final[tuple[NumericPolicy, ...]] = get_args(NumericPolicy)
+
+NUMERIC_RISKS: Final[Mapping[NumericPolicy, Mapping[str, Risk]]] = {
+    "lenient": {},
+    "strict": {"number-widened": Risk.HIGH},
+    "exact": {"number-widened": Risk.HIGH, "number-narrowed": Risk.HIGH},
+}
+"""What each numeric policy says of integers and numbers; what it does not name is quiet."""
+
+
 class Rule(msgspec.Struct, frozen=True):
     """A row of the table: when it applies, and what it means where no consumer says otherwise."""
 
@@ -70,7 +90,7 @@ class Rule(msgspec.Struct, frozen=True):
     risk: Risk
     when: Callable[[Change], bool]
     says: str
-    policy: str | None = None
+    policy: Policy | None = None
     """The consumer's setting that decides this rule's risk."""
     mirror: str | None = None
     """The rule for the opposite change."""
@@ -78,8 +98,8 @@ class Rule(msgspec.Struct, frozen=True):
     """Why the opposite change has no rule."""
 
 
-def _is(fact: str, *, partly: bool | None = None) -> Callable[[Change], bool]:
-    return lambda change: change.fact == fact and (partly is None or change.partly is partly)
+def _is(fact: Fact, *, in_some: bool | None = None) -> Callable[[Change], bool]:
+    return lambda change: change.fact == fact and (in_some is None or change.in_some is in_some)
 
 
 def _number(before: str, after: str) -> Callable[[Change], bool]:
@@ -95,7 +115,7 @@ RULES: Final[tuple[Rule, ...]] = (
         no_mirror="a response that says something again is what was known",
     ),
     Rule(
-        "container-null", Risk.HIGH, lambda c: c.fact == "null" and not c.partly and c.before in _CONTAINERS,
+        "container-null", Risk.HIGH, lambda c: c.fact == "null" and not c.in_some and c.before in _CONTAINERS,
         "an object or array so far, null now, everywhere",
         mirror="null-refined",
     ),
@@ -105,22 +125,22 @@ RULES: Final[tuple[Rule, ...]] = (
         mirror="container-changed",
     ),
     Rule(
-        "field-removed", Risk.HIGH, _is("missing", partly=False),
+        "field-removed", Risk.HIGH, _is("missing", in_some=False),
         "always there when its parent was; absent now",
         mirror="field-added",
     ),
     Rule(
-        "field-absent-in-some", Risk.INVESTIGATE, _is("missing", partly=True),
+        "field-absent-in-some", Risk.INVESTIGATE, _is("missing", in_some=True),
         "always in every element; missing in some now",
         mirror="field-added-in-some",
     ),
     Rule(
-        "field-added", Risk.INFO, _is("added", partly=False),
+        "field-added", Risk.INFO, _is("added", in_some=False),
         "a field never seen here",
         mirror="field-removed",
     ),
     Rule(
-        "field-added-in-some", Risk.INVESTIGATE, _is("added", partly=True),
+        "field-added-in-some", Risk.INVESTIGATE, _is("added", in_some=True),
         "a field never seen here, in only some elements",
         mirror="field-absent-in-some",
     ),
@@ -155,12 +175,12 @@ RULES: Final[tuple[Rule, ...]] = (
         mirror="emptied",
     ),
     Rule(
-        "element-shape-new", Risk.INVESTIGATE, _is("element", partly=True),
+        "element-shape-new", Risk.INVESTIGATE, _is("element", in_some=True),
         "a member unlike any before, beside members that fit",
         no_mirror="a kind of member that is not there this time is ordinary",
     ),
     Rule(
-        "element-kind-changed", Risk.HIGH, _is("element", partly=False),
+        "element-kind-changed", Risk.HIGH, _is("element", in_some=False),
         "every member is of another kind",
         mirror="element-kind-changed",
     ),
@@ -204,10 +224,10 @@ RULES: Final[tuple[Rule, ...]] = (
 RULE_IDS: Final = frozenset(rule.id for rule in RULES)
 
 RATES: Final = frozenset({"field-vanished", "value-vanished", "emptied", "response-empty", "error-rate"})
-"""Rules about how often: what they report is within what is known, so its observations teach."""
+"""Rules about how often: what they report is within what is known, so its observations are learned."""
 
-TEACHES: Final = RATES | {"field-added-in-some"}
-"""Rules that do not keep an observation from teaching although they are news."""
+LEARNED_ANYWAY: Final = RATES | {"field-added-in-some"}
+"""Rules that are news, and whose observations are learned all the same."""
 
 ALWAYS_STANDS: Final = frozenset({"response-empty", "error-rate"})
 """Availability of the whole response: no ``ignore``, ``requires`` or ``opaque`` hides it."""

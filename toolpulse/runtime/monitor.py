@@ -312,10 +312,16 @@ class Monitor:
         """Reduce and count one response. Swallows whatever goes wrong; DriftError where it was asked for."""
         broken: tuple[str, ...] = ()
         try:
-            seen = channel.live.walker.observe(response, channel.unwrap or settings.unwrap)
-            if channel.asserts and seen.outcome != "error":
-                payload = unwrap(response, channel.unwrap or settings.unwrap).value
-                broken = tuple(name for consumer in channel.live.consumers for name in consumer.broken(payload))
+            walker = channel.live.walker
+            mode = channel.unwrap or settings.unwrap
+            if channel.asserts:
+                payload = unwrap(response, mode, text=walker.limits.text)
+                seen = walker.reduce(payload)
+                if seen.outcome != "error" and not any(cut.limit == "text" for cut in seen.truncations):
+                    value = payload.value
+                    broken = tuple(name for consumer in channel.live.consumers for name in consumer.broken(value))
+            else:
+                seen = walker.observe(response, mode)
         except Exception as error:  # noqa: BLE001 - the tool must not notice
             channel.record_unseen()
             self._guard.failed("observing a response", error)

@@ -21,22 +21,17 @@ ToolMessage. Its words are
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from toolpulse._base.canonical import load_tolerant
 from toolpulse._base.classes import mro, name, own_dict, package, with_text_keys
-from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.errors import ConfigurationError
+from toolpulse.shape.text import MOST, TextBudget
 
 MODES: Final = ("auto", "none")
 
 NATIVE: Final = "native"
 OK: Final = "ok"
 ERROR: Final = "error"
-
-MAX_TEXT: Final = 4 * 1024 * 1024
-"""Characters of text that are decoded, of all blocks together: decoding happens in the caller's thread and takes
-some ten milliseconds at this size. Longer text stays text."""
 
 MAX_BLOCKS: Final = 1000
 """Blocks of a result that are looked at; a longer list is left as it is."""
@@ -87,7 +82,6 @@ _STRUCTURED: Final = ("structuredContent", "structured_content")
 _IS_ERROR: Final = ("isError", "is_error")
 _META: Final = ("_meta", "meta")
 
-_CONTAINER: Final = re.compile(r"[ \t\r\n]*[\[{]")
 _ABSENT: Final = object()
 _get: Final = dict.get  # never a subclass's own
 _new: Final = tuple.__new__  # half the cost of calling a NamedTuple, which is all the cost of a native response
@@ -96,11 +90,13 @@ _Fields: TypeAlias = dict[Any, Any]
 _Opened: TypeAlias = tuple[object, str, bool]  # what is inside, the encoding, whether flagged as an error
 
 
-def unwrap(response: object, mode: str = "auto", *, artifact: bool = False) -> Payload:
+def unwrap(response: object, mode: str = "auto", *, artifact: bool = False, text: int = MOST) -> Payload:
     """Take the envelopes off ``response``; see the module for those that are known.
 
     ``mode`` is ``auto``, or ``none`` for the response as it is. With ``artifact`` a pair is LangChain's
     ``(content, artifact)``, which only whoever declared the tool can know. Text is ``str``; bytes stay bytes.
+    ``text`` is what decoding the texts of the response may cost, as ``Limits.text`` counts it; a text beyond that is
+    ``UnreadText`` in the payload.
     Envelopes inside envelopes are opened, at most ``MAX_ENVELOPES`` of them; what lies deeper stays in its envelope.
 
     Raises ConfigurationError on another mode, and nothing whatever the response is: where looking inside fails,
@@ -117,44 +113,44 @@ def unwrap(response: object, mode: str = "auto", *, artifact: bool = False) -> P
                         return _new(Payload, (response, NATIVE, OK))
             except RuntimeError:  # somebody else writes to it meanwhile
                 pass
-        return _unwrap(response, artifact)
+        return _unwrap(response, artifact, TextBudget(text))
     if mode == "none":
         return Payload(response, NATIVE, OK)
     raise ConfigurationError(f"unwrap is one of {', '.join(MODES)}; it was {mode!r}")
 
 
-def _unwrap(response: object, artifact: bool) -> Payload:
-    path = _path(response, artifact)
+def _unwrap(response: object, artifact: bool, budget: TextBudget) -> Payload:
+    path = _path(response, artifact, budget)
     if not path:
         return _new(Payload, (response, NATIVE, OK))
     encoding = "+".join(encoding for _, encoding, _ in path)
     return Payload(path[-1][0], encoding, ERROR if any(failed for *_, failed in path) else OK)
 
 
-def _path(response: object, artifact: bool) -> list[_Opened]:
+def _path(response: object, artifact: bool, budget: TextBudget) -> list[_Opened]:
     """The envelopes from the outermost in, as far as they can be opened."""
     path: list[_Opened] = []
     try:
-        opened = _open_pair(response) if artifact else _open(response)
+        opened = _open_pair(response, budget) if artifact else _open(response, budget)
         while opened is not None:
             path.append(opened)
-            opened = _open(opened[0]) if len(path) < MAX_ENVELOPES else None
+            opened = _open(opened[0], budget) if len(path) < MAX_ENVELOPES else None
     except Exception:  # noqa: BLE001 - a response may raise anything when looked at, and its tool must not notice
         pass
     return path
 
 
-def _open(value: object) -> _Opened | None:
+def _open(value: object, budget: TextBudget) -> _Opened | None:
     kind = type(value)
     if id(kind) in _NO_ENVELOPE:
         return None
     if issubclass(kind, str):
-        return _open_text(value)  # type: ignore[arg-type]
+        return _open_text(value, budget)  # type: ignore[arg-type]
     fields = _fields(value)
     if fields is None:
         return None
     row = _row(kind)
-    return _open_fields(fields) if row is None else _open_row(fields, row)
+    return _open_fields(fields, budget) if row is None else _open_row(fields, row, budget)
 
 
 def _fields(value: object) -> _Fields | None:
@@ -163,25 +159,15 @@ def _fields(value: object) -> _Fields | None:
     return with_text_keys(held) if dict.__len__(held) <= MOST_FIELDS else None
 
 
-def _open_text(text: str) -> _Opened | None:
+def _open_text(text: str, budget: TextBudget) -> _Opened | None:
     text = str.__str__(text)  # a subclass may say anything of its length
-    found = _decoded(text)
+    found = budget.decoded(text)
     return None if found is text else (found, "json-text", False)
 
 
-def _decoded(text: str) -> object:
-    """The JSON object or array that the text holds, else the text."""
-    if len(text) > MAX_TEXT or not _CONTAINER.match(text):
-        return text
-    try:
-        return load_tolerant(text)
-    except InputError:
-        return text
-
-
-def _open_pair(value: object) -> _Opened | None:
+def _open_pair(value: object, budget: TextBudget) -> _Opened | None:
     if type(value) is not tuple or len(value) != 2:
-        return _open(value)
+        return _open(value, budget)
     content, artifact = value
     return (content, "content", False) if artifact is None else (artifact, "artifact", False)
 
@@ -196,7 +182,7 @@ def _row(kind: type) -> _Row | None:
     return None
 
 
-def _open_row(fields: _Fields, row: _Row) -> _Opened | None:
+def _open_row(fields: _Fields, row: _Row, budget: TextBudget) -> _Opened | None:
     failed = row.failed is not None and _is(_get(fields, row.failed[0]), row.failed[1])
     held = [(attribute, encoding) for attribute, encoding in row.values if attribute in fields]
     if not held:
@@ -205,7 +191,7 @@ def _open_row(fields: _Fields, row: _Row) -> _Opened | None:
     value = fields[attribute]
     if attribute == "content" and type(value) is list:
         blocks = _blocks(value) if len(value) <= MAX_BLOCKS else None
-        texts = _texts(blocks or [])
+        texts = _texts(blocks or [], budget)
         if texts is not _ABSENT:
             return texts, f"{encoding}+text-blocks", failed
     return value, encoding, failed
@@ -219,15 +205,15 @@ def _is(held: object, meant: object) -> bool:
     return issubclass(type(held), str) and str.__str__(text) == meant
 
 
-def _open_fields(fields: _Fields) -> _Opened | None:
+def _open_fields(fields: _Fields, budget: TextBudget) -> _Opened | None:
     blocks = _get(fields, "content")
     if type(blocks) is not list:
         return None
     status = _get(fields, "status")
     if type(_get(fields, "toolUseId")) is str and type(status) is str and status in {"success", "error"}:
-        return _open_strands(fields, blocks)
+        return _open_strands(fields, blocks, budget)
     held = _blocks(blocks[:MAX_BLOCKS]) if _is_marked_mcp(fields, blocks) else None
-    return None if held is None else _open_mcp(fields, blocks, held)
+    return None if held is None else _open_mcp(fields, blocks, held, budget)
 
 
 def _is_marked_mcp(fields: _Fields, blocks: list[object]) -> bool:
@@ -261,12 +247,12 @@ def _is_block(fields: _Fields) -> bool:
     return type(held) is str if kind == "text" else held is not None
 
 
-def _open_mcp(fields: _Fields, blocks: list[object], held: list[_Fields]) -> _Opened:
+def _open_mcp(fields: _Fields, blocks: list[object], held: list[_Fields], budget: TextBudget) -> _Opened:
     failed = any(_get(fields, key) is True for key in _IS_ERROR)
     structured = _first(fields, _STRUCTURED)
     if structured is not None:
         return _without_wrap(structured, fields), "mcp-structured", failed
-    texts = _texts(held) if len(blocks) <= MAX_BLOCKS else _ABSENT
+    texts = _texts(held, budget) if len(blocks) <= MAX_BLOCKS else _ABSENT
     return (blocks, "mcp-blocks", failed) if texts is _ABSENT else (texts, "mcp-text", failed)
 
 
@@ -287,21 +273,17 @@ def _member(held: object, key: str) -> object:
     return _get(_fields(held) or {}, key) if type(held) is dict else None
 
 
-def _texts(held: list[_Fields]) -> object:
+def _texts(held: list[_Fields], budget: TextBudget) -> object:
     """What the text blocks hold: one alone is given itself, several as a list; absent where there is none."""
     texts = [fields["text"] for fields in held if fields["type"] == "text"]
-    return _one_or_list(_all_decoded(texts)) if texts else _ABSENT
-
-
-def _all_decoded(texts: list[str]) -> list[object]:
-    return [_decoded(text) for text in texts] if sum(map(len, texts)) <= MAX_TEXT else list(texts)
+    return _one_or_list(list(map(budget.decoded, texts))) if texts else _ABSENT
 
 
 def _one_or_list(values: list[object]) -> object:
     return values[0] if len(values) == 1 else values
 
 
-def _open_strands(fields: _Fields, blocks: list[object]) -> _Opened | None:
+def _open_strands(fields: _Fields, blocks: list[object], budget: TextBudget) -> _Opened | None:
     """Strands' ToolResult: blocks ``{"json": x}`` or ``{"text": t}`` without a type; structured content from MCP."""
     if not all(type(block) is dict for block in blocks[:MAX_BLOCKS]):
         return None
@@ -313,5 +295,5 @@ def _open_strands(fields: _Fields, blocks: list[object]) -> _Opened | None:
     if data := [block["json"] for block in held if "json" in block]:
         return _one_or_list(data), "strands-json", failed
     if texts := [block["text"] for block in held if type(_get(block, "text")) is str]:
-        return _one_or_list(_all_decoded(texts)), "strands-text", failed
+        return _one_or_list(list(map(budget.decoded, texts))), "strands-text", failed
     return blocks, "strands-blocks", failed

@@ -66,6 +66,8 @@ _MOST_TYPES = 4096
 SCALARS: Final[dict[type, Scalar]] = {}
 """Types whose every value is one scalar kind, made by ``type`` itself. Filled as types are met."""
 
+_MOST_EXTRAS = 4096
+"""Fields beside the declared ones that are copied to be read."""
 _LONGEST_TYPE_NAME = 256
 _FIELD: Final = dataclasses._FIELD  # type: ignore[attr-defined]  # noqa: SLF001 - no public name tells it apart
 
@@ -218,6 +220,8 @@ def _pydantic(kind: type) -> Reader:
         found = {name: own[name] for name in declared if name in own}
         # version 2 keeps extra fields apart, version 1 among the others
         extra = extras.__get__(value, kind) if type(extras) is types.MemberDescriptorType else own
+        if type(extra) is dict and len(extra) > _MOST_EXTRAS:
+            return extra  # so many are data, and the first of them are all that is looked at
         if type(extra) is dict:
             found.update((name, item) for name, item in with_text_keys(extra).items() if name not in names)
         return found

@@ -6,13 +6,18 @@ Asked by the walk for each new set of keys; pure.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+RECORD: Final = "record"
+DATA_LIKE: Final = "data-like"
+"""What may be told of the objects at a path: that they are records; that a map was met there, so that one whose keys
+all look like data is one."""
 
-# A key longer than this is no identifier of any form below; it bounds the work of the expressions.
+# A key longer than this is no identifier of any form below; it bounds the work of the expressions, each of which
+# reads a key a few times at most: no two parts that may repeat and meet can match the same character.
 _LONGEST_KEY = 512
 
 
@@ -22,7 +27,7 @@ _DATA_KEY = re.compile(
       | [0-9]{4}-[0-9]{2}(-[0-9]{2})?([T\ ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?
       | [0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?
       | (?=[a-f]*[0-9])[0-9a-f]{12,}
-      | [^@\s/]+@[^@\s/]+\.[^@\s/]+
+      | [^@\s/]+@[^@\s/][^@\s/.]*\.[^@\s/]+
       | [a-z][a-z0-9+.-]*://\S+""",
     re.VERBOSE | re.ASCII | re.IGNORECASE,
 )

@@ -23,14 +23,31 @@ _lock = threading.RLock()  # a finalizer may run inside, and observe
 _interned: weakref.WeakValueDictionary[tuple[Any, ...], Shape] = weakref.WeakValueDictionary()
 
 
+_OF_A_CONTAINER: Final = 24
+_OF_A_FIELD: Final = 2
+_CHARACTERS_A_UNIT: Final = 64
+_LONGEST_ESCAPE: Final = 12  # of a character beyond U+FFFF: two surrogates
+
+
+def name_work(names: Iterable[str]) -> int:
+    """What it takes to write, compare and hash these names, in the units of ``Shape.work``."""
+    characters = 0
+    for name in names:
+        plain = name.isascii() and name.isprintable()
+        characters += len(name) if plain else _LONGEST_ESCAPE * len(name)
+    return characters // _CHARACTERS_A_UNIT
+
+
 class Shape:
     """What a response looks like without its values. Immutable; compare with ``is`` or ``==``, both are identity."""
 
-    __slots__ = ("__weakref__", "_fingerprint", "_text", "size")
+    __slots__ = ("__weakref__", "_fingerprint", "_text", "size", "work")
 
     kind: str
     size: int
     """As many characters as ``text`` has but for escapes, known without writing it."""
+    work: int
+    """What it takes to meet this shape for the first time, its parts aside, in units of about a microsecond."""
     _text: str | None
     _fingerprint: str | None
 
@@ -53,6 +70,9 @@ class Shape:
 
     def _measure(self) -> int:
         return len(self.kind) + 2
+
+    def _weigh(self) -> int:
+        return 0
 
     def __copy__(self) -> Shape:
         return self
@@ -93,10 +113,11 @@ class Object(Shape):
     def __new__(cls, fields: Mapping[str, Shape]) -> Self:
         """The one record with these fields."""
         names = tuple(sorted(fields))
-        return cls._of(names, tuple(fields[name] for name in names))
+        return cls.of(names, tuple(fields[name] for name in names))
 
     @classmethod
-    def _of(cls, names: tuple[str, ...], children: tuple[Shape, ...]) -> Self:
+    def of(cls, names: tuple[str, ...], children: tuple[Shape, ...]) -> Self:
+        """The one record of these names, which are in order, and their shapes."""
         key = (cls, names, children)
         known: Any = _interned.get(key)
         if known is not None:
@@ -108,7 +129,10 @@ class Object(Shape):
         return "{" + ",".join(f"{escape(name)}:{child.text}" for name, child in self.fields.items()) + "}"
 
     def _measure(self) -> int:
-        return max(2, 1 + sum(len(name) + 4 + child.size for name, child in self.fields.items()))
+        return max(2, 1 + sum([len(name) + 4 + child.size for name, child in self.fields.items()]))
+
+    def _weigh(self) -> int:
+        return _OF_A_CONTAINER + _OF_A_FIELD * len(self.names) + name_work(self.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Object, (dict(self.fields),)
@@ -132,6 +156,9 @@ class Array(Shape):
 
     def _measure(self) -> int:
         return max(2, 1 + sum(1 + element.size for element in self.elements))
+
+    def _weigh(self) -> int:
+        return _OF_A_CONTAINER
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Array, (tuple(self.elements),)
@@ -157,6 +184,9 @@ class Map(Shape):
     def _measure(self) -> int:
         return 3 + sum(1 + value.size for value in self.values)
 
+    def _weigh(self) -> int:
+        return _OF_A_CONTAINER
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Map, (tuple(self.values),)
 
@@ -178,9 +208,11 @@ def _intern(cls: type[S], key: tuple[Any, ...], **slots: Any) -> S:
         shape: Any = _interned.get(key)
         if shape is None:
             shape = object.__new__(cls)
-            for name, value in {**slots, "_text": None, "_fingerprint": None}.items():
+            for name, value in slots.items():
                 setattr(shape, name, value)
+            shape._text = shape._fingerprint = None
             shape.size = shape._measure()
+            shape.work = shape._weigh()
             shape = _interned.setdefault(key, shape)
         found: S = shape
         return found
@@ -213,7 +245,7 @@ def shape_from_normal(normal: object) -> Shape:
         raise ValueError("a kind stands there that does not exist")
     if isinstance(normal, dict):
         names = tuple(sorted(normal))
-        return Object._of(names, tuple(_from_normals([normal[name] for name in names])))  # noqa: SLF001 - names in order
+        return Object.of(names, tuple(_from_normals([normal[name] for name in names])))
     if isinstance(normal, list):
         if normal and normal[0] == 0 and not isinstance(normal[0], bool | float):
             return Map(_from_normals(normal[1:]))
@@ -233,6 +265,11 @@ def fewest(shapes: Iterable[Shape], limit: int) -> frozenset[Shape]:
     if len(known) <= limit:
         return found
     return frozenset(sorted(known, key=lambda shape: shape.text)[:limit]) | {UNKNOWN}
+
+
+def writing_work(shapes: Iterable[Shape]) -> int:
+    """What it takes to write the texts of these shapes, in the units of ``Shape.work``."""
+    return sum(shape.size for shape in shapes) // _CHARACTERS_A_UNIT
 
 
 def is_empty(shape: Shape) -> bool:

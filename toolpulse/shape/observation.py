@@ -8,6 +8,7 @@ import msgspec
 
 from toolpulse.errors import ConfigurationError
 from toolpulse.shape.nodes import Shape
+from toolpulse.shape.text import MOST
 
 # The walk, the folds and the diff recurse once or twice a level; this stays far below Python's own limit.
 _DEEPEST = 100
@@ -30,7 +31,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: int = 256
     """Characters of a field name; a longer one is replaced by a digest."""
     nodes: int = 20_000
-    """Fields and elements in a whole response. A record's own fields are always listed."""
+    """Fields and elements in a whole response. A record's own fields are always listed.
+
+    What they do not count (shapes that differ, long names, containers to enter) is counted beside them as work, of
+    which a response has as much as nodes, and 20,000 at least; see ``docs/fingerprint.md``."""
+    text: int = MOST
+    """Characters of JSON text that are decoded in a whole response; text beyond it is not looked at."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -49,10 +55,11 @@ class Truncation(msgspec.Struct, frozen=True, order=True):
 
     path: str
     limit: str
-    """Which limit: ``elements``, ``shapes``, ``depth``, ``fields``, ``name``, ``nodes``; ``cycle``; or ``unreadable``
-    where a reader given to ``register`` failed, or keys or classes that cannot be hashed or compared."""
+    """Which limit: ``elements``, ``shapes``, ``depth``, ``fields``, ``name``, ``nodes``, ``work``, ``text``;
+    ``cycle``; or ``unreadable`` where a reader given to ``register`` failed, or keys or classes that cannot be hashed
+    or compared."""
     seen: int
-    """How many elements, fields or shapes were looked at."""
+    """How many elements, fields or shapes, or characters of text, were looked at."""
     total: int
     """How many there are."""
 
@@ -65,8 +72,16 @@ class Truncation(msgspec.Struct, frozen=True, order=True):
             return f"{self.path}: a field name is longer than the limit"
         if self.limit == "unreadable":
             return f"{self.path}: reading it failed"
-        what = {"elements": "elements", "nodes": "elements", "shapes": "element shapes"}.get(self.limit, "fields")
-        return f"{self.path}: {self.seen:,} of {self.total:,} {what} seen"
+        return f"{self.path}: {self.seen:,} of {self.total:,} {_WHAT.get(self.limit, 'fields')} seen"
+
+
+_WHAT: Final = {
+    "elements": "elements",
+    "nodes": "elements",
+    "work": "parts",
+    "shapes": "element shapes",
+    "text": "characters of text",
+}
 
 
 class Observation(msgspec.Struct, frozen=True):

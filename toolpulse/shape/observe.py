@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolpulse._base.paths import Path, glob
 from toolpulse.errors import ConfigurationError
+from toolpulse.shape.budget import TooManyCuts
+from toolpulse.shape.envelopes import MODES, NATIVE, OK, Payload
 from toolpulse.shape.envelopes import unwrap as unwrap_response
 from toolpulse.shape.kinds import register
+from toolpulse.shape.map_keys import DATA_LIKE, RECORD
 from toolpulse.shape.nodes import UNKNOWN
 from toolpulse.shape.observation import DEFAULT_LIMITS, Limits, Observation, Truncation
-from toolpulse.shape.plans import Plans
-from toolpulse.shape.walk import DATA_LIKE, MAP, RECORD, Walk
+from toolpulse.shape.plans import Plan, Plans, row_of
+from toolpulse.shape.walk import MAP, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +58,8 @@ class Walker:
         self._told: dict[Path, str | None] = {}
         self._tells = bool(maps or records or learned or beside)
         self._plans = Plans(limits)
+        # whether a record of scalars met before has its shape by a look-up, as it is no envelope either
+        self._at_once = not self._tells and limits.depth > 0 and limits.nodes > 0
 
     def with_maps(self, learned: frozenset[Path], beside: frozenset[Path]) -> Walker:
         """The same configuration told which paths were found to be maps."""
@@ -62,15 +67,34 @@ class Walker:
 
     def observe(self, response: object, unwrap: str = "none") -> Observation:
         """Reduce a response to its shape. Recursion, size and cycles are bounded by the limits."""
-        value, encoding, outcome = unwrap_response(response, unwrap)
+        if type(response) is dict and self._at_once and unwrap in MODES:
+            plan = self._known(response)
+            if plan is not None and plan.shape is not None and not plan.has_content:
+                return Observation(plan.shape, (), NATIVE, OK)
+        return self.reduce(unwrap_response(response, unwrap, text=self.limits.text))
+
+    def reduce(self, payload: Payload) -> Observation:
+        """What ``observe`` gives, of a response whose envelopes are off."""
+        value, encoding, outcome = payload
+        if type(value) is dict and self._at_once:
+            plan = self._known(value)
+            if plan is not None and plan.shape is not None:
+                return Observation(plan.shape, (), encoding, outcome)
         self._plans.refresh()
         walk = Walk(self._plans, self.reading if self._tells else None)
         try:
             shape = walk.visit(value)
+        except TooManyCuts:
+            return Observation(UNKNOWN, (Truncation("$", "work", 0, 1),), encoding, outcome)
         except Exception:  # noqa: BLE001 - keys and classes that cannot be hashed or compared
             return Observation(UNKNOWN, (Truncation("$", "unreadable", 0, 1),), encoding, outcome)
-        cuts = tuple(sorted(set(walk.truncations))) if walk.truncations else ()
-        return Observation(shape, cuts, encoding, outcome)
+        return Observation(shape, walk.truncations, encoding, outcome)
+
+    def _known(self, value: dict[Any, Any]) -> Plan | None:
+        """The plan of a record met before, where nothing else is to be asked of it."""
+        self._plans.refresh()
+        row = row_of(value) if len(value) <= self.limits.fields else None
+        return self._plans.known.get(row) if row is not None else None
 
     def forget(self) -> None:
         """Drop the plans of records met so far; they are made again as records are met."""

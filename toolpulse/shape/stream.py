@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolpulse._base.paths import ITEMS, format_path, parse_path
 from toolpulse.shape import Observation, Truncation, Walker
-from toolpulse.shape.nodes import Array, Shape, fewest
+from toolpulse.shape.budget import LEAST_WORK, MOST_CUTS
+from toolpulse.shape.nodes import UNKNOWN, Array, Shape, fewest, writing_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,8 @@ class StreamRecord:
             self._outcome = "error"
             return
         self._found.add(seen.shape)
-        self._cuts.update(_inside(seen.truncations))
+        if len(self._cuts) <= MOST_CUTS:
+            self._cuts.update(_inside(seen.truncations))
 
     def observation(self, *, complete: bool) -> Observation | None:
         """The stream as an observation, an error where an item was one.
@@ -52,15 +53,21 @@ class StreamRecord:
             return None
         limits = self._walker.limits
         cuts = set(self._cuts)
+        if len(cuts) > MOST_CUTS:
+            return Observation(UNKNOWN, (Truncation("$", "work", 0, 1),), ENCODING, self._outcome)
         if self._total > limits.elements:
             cuts.add(Truncation("$", "elements", limits.elements, self._total))
-        if len(self._found) > limits.shapes:
-            cuts.add(Truncation("[]", "shapes", limits.shapes, len(self._found)))
-        shape = Array(fewest(self._found, limits.shapes))
+        found = frozenset(self._found)
+        if len(found) > limits.shapes and writing_work(found) > max(LEAST_WORK, limits.nodes):
+            cuts.add(Truncation("[]", "work", 0, len(found)))
+            found = frozenset((UNKNOWN,))
+        elif len(found) > limits.shapes:
+            cuts.add(Truncation("[]", "shapes", limits.shapes, len(found)))
+        shape = Array(fewest(found, limits.shapes))
         return Observation(shape, tuple(sorted(cuts)), ENCODING, self._outcome)
 
 
 def _inside(truncations: Iterable[Truncation]) -> Iterable[Truncation]:
     for cut in truncations:
-        path = format_path((ITEMS, *parse_path(cut.path)))
+        path = "[]" if cut.path == "$" else f"[]{'' if cut.path[0] == '[' else '.'}{cut.path}"
         yield Truncation(path, cut.limit, cut.seen, cut.total)

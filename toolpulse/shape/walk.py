@@ -9,45 +9,41 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from toolpulse._base.paths import ITEMS, VALUES, Path, Segment, format_path
+from toolpulse._base.paths import ITEMS, VALUES, Path, Segment
+from toolpulse.shape.budget import Budget
 from toolpulse.shape.kinds import SCALARS, resolve
-from toolpulse.shape.map_keys import data_keys, data_like
-from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, fewest
-from toolpulse.shape.observation import Truncation
-from toolpulse.shape.plans import by_name, kinds_of, names_of, row_of
+from toolpulse.shape.map_keys import RECORD
+from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, fewest, writing_work
+from toolpulse.shape.plans import Last, are_names, by_name, key_work, kinds_of, row_of
+from toolpulse.shape.text import UnreadText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.shape.plans import Plan, Plans
+    from toolpulse.shape.plans import Plan, Plans, Row
 
 Reading: TypeAlias = Callable[[Path], str | None]
 """What is told of the objects at a path: one of the three below, or nothing."""
 
 MAP: Final = "map"
-RECORD: Final = "record"
-DATA_LIKE: Final = "data-like"
 
-# Readers may give readable objects again, without a level of their own; so many a level at most.
-_MOST_HOPS = 4
+_TO_ENTER = 3
+_TO_RENAME = 10
+_MOST_NAMES = 20_000
 
 
-class Walk:
-    """One walk over one response: what is left of the budget, where it stands, what it cut."""
+class Walk(Budget):
+    """One walk over one response."""
 
-    __slots__ = ("_depth", "_limits", "_open", "_path", "_plans", "_reading", "left", "truncations")
+    __slots__ = ("_plans", "_reading")
 
     def __init__(self, plans: Plans, reading: Reading | None) -> None:
-        self._limits = plans.limits
+        super().__init__(plans.limits)
         self._plans = plans
         self._reading = reading
-        self._depth = 0
-        self._open: list[int] = []
-        self._path: list[Segment] = []
-        self.left = plans.limits.nodes
-        self.truncations: list[Truncation] = []
 
     def visit(self, value: Any) -> Shape:
+        """The shape of a value that stands where the walk is."""
         kind = type(value)
         scalar = SCALARS.get(kind) if type(kind) is type else None
         if scalar is not None:
@@ -56,6 +52,9 @@ class Walk:
             return self._object(value)
         if kind is list:
             return self._array(value, value, len(value))
+        if kind is UnreadText:
+            self._cut("text", 0, value.length)
+            return UNKNOWN
         how = resolve(value)
         if isinstance(how, Scalar):
             return how
@@ -69,6 +68,7 @@ class Walk:
         if self._closed(value):
             return UNKNOWN
         self._open.append(id(value))
+        self._take(_TO_ENTER)
         try:
             inner = reader(value)
         except Exception:  # noqa: BLE001 - the reader is the application's, the object the response's
@@ -79,27 +79,23 @@ class Walk:
         self._open.pop()
         return shape
 
-    def _closed(self, value: Any) -> bool:
-        """Whether the walk must not go into this container."""
-        # readers may give readable objects again, without a level of their own; that must end too
-        if self._depth >= self._limits.depth or len(self._open) > _MOST_HOPS * self._limits.depth:
-            self._cut("depth", 0, 1)
-        elif self.left <= 0:
-            self._cut("nodes", 0, 1)
-        elif id(value) in self._open:
-            self._cut("cycle", 0, 1)
-        else:
-            return False
-        return True
-
-    def _cut(self, limit: str, seen: int, total: int) -> None:
-        self.truncations.append(Truncation(format_path(tuple(self._path)), limit, seen, total))
-
     def _subclass(self, value: Any) -> Shape:
         """A subclass of dict is read by ``dict``'s own methods: its overrides may do anything."""
         told = self._reading(tuple(self._path)) if self._reading is not None else None
         if dict.__len__(value) > self._limits.fields and told is not RECORD:
             return self._map(value)
+        if all(type(key) is str for key in dict.keys(value)):
+            return self._object(dict(dict.items(value)), value)
+        return self._renamed(value)
+
+    def _renamed(self, value: dict[Any, Any]) -> Shape:
+        """An object whose keys are not plain text, read by the names that JSON would write."""
+        if self._closed(value):
+            return UNKNOWN
+        self._take(_TO_RENAME + key_work(dict.keys(value)))
+        if self.left <= 0:
+            self._cut(self._spent, 0, 1)
+            return UNKNOWN
         named = by_name(value)
         return self._map(value) if named is None else self._object(named, value)
 
@@ -107,27 +103,45 @@ class Walk:
         told = self._reading(tuple(self._path)) if self._reading is not None else None
         if told is MAP or (len(value) > self._limits.fields and told is not RECORD):
             return self._map(value)
-        row = row_of(value) if told is None else None
-        plan = self._plans.known.get(row) if row is not None else None
-        named: dict[str, Any] | None = value
+        if len(value) > _MOST_NAMES:
+            self._cut("fields", 0, len(value))
+            return UNKNOWN
+        row = row_of(value, told)
+        if row is None:
+            return self._renamed(value)
+        plan = self._plans.known.get(row)
         if plan is None:
-            named = value if row is not None else by_name(value)
-            if named is not None:
-                plan = self._plans.plan(row, named) if told is None else self._told_plan(named, told)
-        if plan is None or named is None:
-            return self._map(value)
+            return self._new_object(row, value, value if owner is None else owner)
         if plan.shape is None or self.left <= 0 or self._depth >= self._limits.depth:
-            return self._record(named, plan, value if owner is None else owner)
+            return self._record(value, plan, value if owner is None else owner)
         self.left -= plan.size
         return plan.shape
 
-    def _told_plan(self, value: dict[str, Any], told: str) -> Plan | None:
-        names = names_of(value)
-        if told is DATA_LIKE and (not names or data_keys(tuple(names)) or data_like(tuple(names))):
-            return None
-        return self._plans.record_plan(names, value)
+    def _new_object(self, row: Row, value: dict[str, Any], owner: Any) -> Shape:
+        """An object of which no plan is kept: it was not met before, is a map, or has odd names.
 
-    def _record(self, value: dict[str, Any], plan: Plan, owner: Any) -> Shape:
+        What is charged here is for what is never kept, so that it does not depend on what was met before.
+        """
+        if (self.left <= 0 or self._depth >= self._limits.depth) and self._closed(owner):
+            return UNKNOWN
+        keys = row[0]
+        plain = are_names(keys, self._limits.name)
+        if not plain:
+            self._take(_TO_RENAME + key_work(keys))
+            if self.left <= 0:
+                self._cut(self._spent, 0, 1)
+                return UNKNOWN
+        plan = self._plans.plan(row, value, plain=plain)
+        if plan is None:
+            if plain:
+                self._take(key_work(keys))
+            return self._map(value)
+        if plan.shape is None:
+            return self._record(value, plan, owner)
+        self.left -= plan.size
+        return plan.shape
+
+    def _record(self, value: dict[Any, Any], plan: Plan, owner: Any) -> Shape:
         if self._closed(owner):
             return UNKNOWN
         self.left -= plan.size
@@ -135,46 +149,60 @@ class Walk:
             return plan.shape
         for limit, seen, total in plan.cut:
             self._cut(limit, seen, total)
+        self._take(_TO_ENTER)
         self._open.append(id(owner))
         self._depth += 1
         self._path.append("")
-        at_ease = self._reading is None and self._depth < self._limits.depth
-        found = []
-        for name, key in plan.inner:
-            child = value[key]
-            shape = self._leaf(child) if at_ease and self.left > 0 else None
-            if shape is None:
-                self._path[-1] = name
-                shape = self.visit(child)
-            found.append(shape)
+        found = self._inner(value, plan)
         self._path.pop()
         self._depth -= 1
         self._open.pop()
-        return plan.of(tuple(found))
+        shape = plan.of(tuple(found))
+        if shape not in self._met:
+            self._meet(shape)
+        return shape
 
-    def _leaf(self, child: Any) -> Shape | None:
-        """The shape of a known row of scalars or array of scalars, by one look-up; None where it must be walked."""
-        kind = type(child)
-        if kind is dict:
-            row = row_of(child)
-            plan = self._plans.known.get(row) if row is not None else None
-            if plan is None or plan.shape is None:
-                return None
-            self.left -= plan.size
-            return plan.shape
-        if kind is list and len(child) <= self._limits.elements:
-            kinds = kinds_of(child)
-            flat = self._plans.flat.get(kinds) if kinds is not None else None
-            if flat is not None:
-                self.left -= len(child)
-            return flat
-        return None
+    def _inner(self, value: dict[str, Any], plan: Plan) -> list[Shape]:
+        """The shapes of the fields of a record that are no scalars."""
+        at_ease = self._reading is None and self._depth < self._limits.depth
+        path, met, found = self._path, self._met, []
+        for index, (name, key) in enumerate(plan.inner):
+            child = value[key]
+            shape = None
+            if at_ease and self.left > 0:
+                kind = type(child)
+                if kind is dict:
+                    known = self._plans.like(child, plan.last[index])
+                    if known is not None and known.shape is not None:
+                        self.left -= known.size
+                        shape = known.shape
+                    elif known is not None:
+                        path[-1] = name
+                        shape = self._record(child, known, child)
+                elif kind is list and len(child) <= self._limits.elements:
+                    shape = self._flat(child)
+            if shape is None:
+                path[-1] = name
+                shape = self.visit(child)
+            found.append(shape)
+            if shape not in met:
+                self._meet(shape)
+        return found
+
+    def _flat(self, child: list[Any]) -> Shape | None:
+        """The shape of a known array of scalars; None where it must be walked."""
+        kinds = kinds_of(child)
+        flat = self._plans.flat.get(kinds) if kinds is not None else None
+        if flat is not None:
+            self.left -= len(child)
+        return flat
 
     def _map(self, value: dict[Any, Any]) -> Shape:
         if self._closed(value):
             return UNKNOWN
         looked_at = list(islice(dict.values(value), self._limits.elements))
-        return Map(self._members(value, looked_at, dict.__len__(value), VALUES))
+        kinds = kinds_of(looked_at)
+        return Map(self._members(value, looked_at, dict.__len__(value), VALUES, kinds))
 
     def _array(self, owner: Any, items: Iterable[Any], total: int) -> Shape:
         if self._closed(owner):
@@ -185,16 +213,19 @@ class Walk:
         if flat is not None and len(looked_at) == total:
             self.left -= total
             return flat
-        shape = self._plans.array(self._members(owner, looked_at, total, ITEMS))
+        shape = self._plans.array(self._members(owner, looked_at, total, ITEMS, kinds))
         if kinds is not None:
             self._plans.keep_flat(kinds, shape)
         return shape
 
-    def _members(self, owner: Any, looked_at: list[Any], total: int, step: Segment) -> set[Shape]:
+    def _members(
+        self, owner: Any, looked_at: list[Any], total: int, step: Segment, kinds: frozenset[type] | None
+    ) -> set[Shape]:
         """The distinct shapes of the first elements (values) of a container."""
         self._path.append(step)
-        found = self._scalars(looked_at)
+        found = None if kinds is None else self._scalars(looked_at, kinds)
         if found is None:
+            self._take(_TO_ENTER)
             self._open.append(id(owner))
             self._depth += 1
             found = self._each(looked_at)
@@ -202,17 +233,24 @@ class Walk:
             self._open.pop()
         known = len(found) - (UNKNOWN in found)
         if known > self._limits.shapes:
-            self._cut("shapes", self._limits.shapes, known)
-            found = set(fewest(found, self._limits.shapes))
+            found = self._fewest(found, known)
         self._path.pop()
         if total > len(looked_at):
             self._cut("elements", len(looked_at), total)
         return found
 
-    def _scalars(self, members: list[Any]) -> set[Shape] | None:
+    def _fewest(self, found: set[Shape], known: int) -> set[Shape]:
+        """The smallest of the shapes; none where comparing them costs more than is left."""
+        self._take(writing_work(found))
+        if self.work <= 0:
+            self._cut("work", 0, known)
+            return {UNKNOWN}
+        self._cut("shapes", self._limits.shapes, known)
+        return set(fewest(found, self._limits.shapes))
+
+    def _scalars(self, members: list[Any], kinds: frozenset[type]) -> set[Shape] | None:
         """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
-        kinds = kinds_of(members)
-        found = {None} if kinds is None else set(map(SCALARS.get, kinds))
+        found = set(map(SCALARS.get, kinds))
         if None in found:
             return None
         self.left -= len(members)
@@ -220,23 +258,26 @@ class Walk:
 
     def _each(self, members: list[Any]) -> set[Shape]:
         found: set[Shape] = set()
-        blocked = self._reading is not None or self._depth >= self._limits.depth
-        plans = None if blocked else self._plans.known
+        at_ease = self._reading is None and self._depth < self._limits.depth
+        last, met, before = Last(), self._met, None
         for index, member in enumerate(members):
-            if self.left <= 0:
-                self._cut("nodes", index, len(members))
+            left = self.left - 1
+            if left < 0:
+                self._cut(self._spent, index, len(members))
                 found.add(UNKNOWN)
                 break
-            self.left -= 1
-            if plans is not None and type(member) is dict:
-                row = row_of(member)
-                plan = plans.get(row) if row is not None else None
-                if plan is not None:
-                    if plan.shape is None or self.left <= 0:
-                        found.add(self._record(member, plan, member))
-                    else:
-                        self.left -= plan.size
-                        found.add(plan.shape)
-                    continue
-            found.add(self.visit(member))
+            self.left = left
+            plan = self._plans.like(member, last) if at_ease and type(member) is dict else None
+            if plan is None:
+                shape = self.visit(member)
+            elif plan.shape is None or left == 0:
+                shape = self._record(member, plan, member)
+            else:
+                self.left = left - plan.size
+                shape = plan.shape
+            if shape is not before:
+                found.add(shape)
+                before = shape
+                if shape not in met:
+                    self._meet(shape)
         return found

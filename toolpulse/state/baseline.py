@@ -16,11 +16,13 @@ from toolpulse._base import files
 from toolpulse._base.canonical import ascii_json, laid_out, load_strict
 from toolpulse._base.paths import format_path, parse_path
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.evidence.maps import MapDecision, map_paths, settle
+from toolpulse.evidence.maps import LearnedMap, decide_maps
 from toolpulse.evidence.profile import Profile, fold, merge
 from toolpulse.evidence.profile_json import dense, sparse
-from toolpulse.evidence.rows import Row, RowKey, cut_paths, join, reread
-from toolpulse.judgement.consumer import DEFAULT, Consumer, Finding, worst_first
+from toolpulse.evidence.rows import Row, RowKey, join_rows, reshaped, truncated_paths
+from toolpulse.evidence.shape_paths import map_paths
+from toolpulse.judgement.consumer import DEFAULT, Consumer
+from toolpulse.judgement.findings import Finding, worst_first
 from toolpulse.judgement.judge import Judgement, judge
 from toolpulse.judgement.rules import Risk, worst
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation, Truncation, Walker
@@ -67,7 +69,7 @@ class Baseline:
         self,
         rows: Iterable[Row],
         *,
-        maps_learned: tuple[MapDecision, ...] = (),
+        maps_learned: tuple[LearnedMap, ...] = (),
         consumers: Sequence[Consumer] = (),
         limits: Limits = DEFAULT_LIMITS,
         maps: Sequence[str] = (),
@@ -130,9 +132,11 @@ class Baseline:
         rows = _tally(walker.observe(response, unwrap) for response in responses)
         if not rows:
             raise InputError("nothing to learn from: no response that is not an error")
-        shapes, decisions = settle([(row.shape, row.count) for row in rows], walker.is_record, walker.limits.shapes)
+        shapes, decisions = decide_maps(
+            [(row.shape, row.count) for row in rows], walker.is_record, walker.limits.shapes
+        )
         maps_now = map_paths(shapes)
-        rewritten = (reread(row, shape, maps_now) for row, shape in zip(rows, shapes, strict=True))
+        rewritten = (reshaped(row, shape, maps_now) for row, shape in zip(rows, shapes, strict=True))
         return cls(
             _joined(rewritten),
             maps_learned=decisions,
@@ -154,7 +158,7 @@ class Baseline:
             seen.shape,
             tuple(consumers) or self.consumers,
             encoding=seen.encoding,
-            cuts=cut_paths(seen.truncations),
+            cuts=truncated_paths(seen.truncations),
             shapes=self.limits.shapes,
         )
 
@@ -255,7 +259,7 @@ def _refuse_one(responses: object) -> None:
 def _tally(observations: Iterable[Observation]) -> list[Row]:
     seen = (observation for observation in observations if observation.outcome != "error")
     return _joined(
-        Row(one.shape, 1, ordinal, ordinal, one.encoding, cut_paths(one.truncations))
+        Row(one.shape, 1, ordinal, ordinal, one.encoding, truncated_paths(one.truncations))
         for ordinal, one in enumerate(seen, 1)
     )
 
@@ -263,7 +267,7 @@ def _tally(observations: Iterable[Observation]) -> list[Row]:
 def _joined(rows: Iterable[Row]) -> list[Row]:
     found: dict[RowKey, Row] = {}
     for row in rows:
-        found[row.key] = join(found[row.key], row) if row.key in found else row
+        found[row.key] = join_rows(found[row.key], row) if row.key in found else row
     return list(found.values())
 
 
@@ -277,11 +281,11 @@ class _StoredMap(msgspec.Struct, forbid_unknown_fields=True):
     forms: int
 
     @classmethod
-    def of(cls, decision: MapDecision) -> _StoredMap:
+    def of(cls, decision: LearnedMap) -> _StoredMap:
         return cls(format_path(decision.path), *(getattr(decision, name) for name in cls.__struct_fields__[1:]))
 
-    def decision(self) -> MapDecision:
-        return MapDecision(parse_path(self.path), *(getattr(self, name) for name in self.__struct_fields__[1:]))
+    def decision(self) -> LearnedMap:
+        return LearnedMap(parse_path(self.path), *(getattr(self, name) for name in self.__struct_fields__[1:]))
 
 
 class _StoredRow(msgspec.Struct, forbid_unknown_fields=True):

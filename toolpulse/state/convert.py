@@ -12,7 +12,7 @@ import msgspec
 
 from toolpulse.errors import InputError
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, RowKey, join
+from toolpulse.evidence.rows import Row, RowKey, join_rows
 from toolpulse.state.baseline import Baseline
 from toolpulse.state.learner import MOST_SHAPES
 from toolpulse.state.snapshot import EMPTY, ReadSettings, Snapshot
@@ -78,7 +78,7 @@ def _bounded(baseline: Baseline) -> tuple[dict[RowKey, Row], Profile | None]:
     """The rows that are kept, and the evidence of the others."""
     rows: dict[RowKey, Row] = {}
     for row in baseline.rows:
-        rows[row.key] = join(rows[row.key], row) if row.key in rows else row
+        rows[row.key] = join_rows(rows[row.key], row) if row.key in rows else row
     rarest = sorted(rows.values(), key=lambda row: (row.count, row.shape.fingerprint))
     gone = rarest[: max(0, len(rows) - MOST_SHAPES)]
     if not gone:

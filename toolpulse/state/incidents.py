@@ -16,7 +16,7 @@ from toolpulse._base.canonical import ascii_json, digest
 from toolpulse._base.paths import Path, parse_path
 from toolpulse.errors import ConfigurationError
 from toolpulse.evidence.chance import improbable
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.rules import Risk, worst
 
 ChangeKey: TypeAlias = tuple[str, str, str]

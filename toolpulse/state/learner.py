@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolpulse.evidence.maps import MapDecision, map_paths, rewrite, settle
+from toolpulse.evidence.maps import LearnedMap, decide_maps
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.rows import Row, RowKey, join, reread
-from toolpulse.evidence.silence import parts
+from toolpulse.evidence.rows import Row, RowKey, join_rows, reshaped
+from toolpulse.evidence.shape_paths import map_paths, rewrite_as_maps
+from toolpulse.evidence.silence import optional_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ class LiveBaseline:
         self.profile = Profile()
         self.merged = Profile()
         """The evidence of the shapes that were let go. Replaced where it grows, never changed."""
-        self.maps_learned: dict[Path, MapDecision] = {}
+        self.maps_learned: dict[Path, LearnedMap] = {}
         self.parts = 0
         """How many parts of the response come and go."""
         self._plain_walker = walker
@@ -67,7 +68,7 @@ class LiveBaseline:
         """The row of a shape that taught."""
         return self._rows.get(key)
 
-    def restore(self, rows: Iterable[Row], maps_learned: Iterable[MapDecision], merged: Profile | None) -> None:
+    def restore(self, rows: Iterable[Row], maps_learned: Iterable[LearnedMap], merged: Profile | None) -> None:
         """Go on from what another one knew."""
         self.maps_learned = {decision.path: decision for decision in maps_learned}
         self._rows = {row.key: row for row in rows}
@@ -78,10 +79,10 @@ class LiveBaseline:
         """Fold a row in."""
         key = row.key
         known = self._rows.get(key)
-        self._rows[key] = join(known, row) if known else row
+        self._rows[key] = join_rows(known, row) if known else row
         self.profile.add(row.shape, row.sightings, row.encoding, row.cuts)
         if known is None:
-            self.parts = parts(self.profile.root)
+            self.parts = optional_parts(self.profile.root)
             self._size += row.shape.size
         while len(self._rows) > MOST_SHAPES or (self._size > MOST_TEXT and len(self._rows) > 1):
             gone = self._rows.pop(self._rarest())
@@ -97,9 +98,9 @@ class LiveBaseline:
         """A shape that was walked before a map was learned, as it is read since."""
         if not self.maps_learned:
             return shape
-        return rewrite(shape, lambda path, _: path in self.maps_learned, self.walker.limits.shapes)
+        return rewrite_as_maps(shape, lambda path, _: path in self.maps_learned, self.walker.limits.shapes)
 
-    def settle(self, extra: Row | None = None) -> tuple[MapDecision, ...] | None:
+    def settle(self, extra: Row | None = None) -> tuple[LearnedMap, ...] | None:
         """Ask whether keys that come and go are data, of these rows and ``extra``.
 
         What is decided rewrites the stored shapes, and what the walk kept of keys goes. None where nothing changed. The
@@ -113,7 +114,7 @@ class LiveBaseline:
         rows = [*self._rows.values(), *([extra] if extra else ())]
         counted = [(row.shape, row.count) for row in rows]
         is_record, limit = self._plain_walker.is_record, self.walker.limits.shapes
-        shapes, decided = settle(counted, is_record, limit, crowded)
+        shapes, decided = decide_maps(counted, is_record, limit, crowded)
         new = tuple(decision for decision in decided if decision.path not in self.maps_learned)
         if not new and all(a is row.shape for a, row in zip(shapes, rows, strict=True)):
             return None
@@ -122,9 +123,9 @@ class LiveBaseline:
         maps_now = map_paths(shapes)
         rewritten: dict[RowKey, Row] = {}
         for row, shape in zip(self._rows.values(), shapes, strict=False):
-            new_row = reread(row, shape, maps_now)
+            new_row = reshaped(row, shape, maps_now)
             key = new_row.key
-            rewritten[key] = join(rewritten[key], new_row) if key in rewritten else new_row
+            rewritten[key] = join_rows(rewritten[key], new_row) if key in rewritten else new_row
         self._rows = rewritten
         self.merged = self.merged.with_maps(self.maps_learned)
         # what the walk remembers of keys goes with it
@@ -132,7 +133,7 @@ class LiveBaseline:
         self._refold()
         return new
 
-    def _crowded(self) -> tuple[MapDecision, ...]:
+    def _crowded(self) -> tuple[LearnedMap, ...]:
         """The outermost places with more fields than any record has: their names are data, however they come and go."""
         waiting: list[tuple[Path, PathStats]] = [((), self.profile.root)]
         found = []
@@ -148,15 +149,15 @@ class LiveBaseline:
         rows = self._rows.values()
         self._size = sum(row.shape.size for row in rows)
         self.profile = merge(fold((r.shape, r.sightings, r.encoding, r.cuts) for r in rows), self.merged)
-        self.parts = parts(self.profile.root)
+        self.parts = optional_parts(self.profile.root)
         paths = frozenset(self.maps_learned)
         self.walker = self._plain_walker.with_maps(paths, self.profile.map_paths())
 
 
-def _crowd(path: Path, place: PathStats) -> MapDecision:
+def _crowd(path: Path, place: PathStats) -> LearnedMap:
     counts = [field.sightings.count for field in place.fields.values()]
     total = place.objects.count
     kinds = frozenset(kind for field in place.fields.values() for kind in field.kinds)
     often = sum(count >= 0.8 * total for count in counts)
     # how many there were at once is known as a mean only
-    return MapDecision(path, total, len(counts), round(sum(counts) / total), often, counts.count(1), len(kinds))
+    return LearnedMap(path, total, len(counts), round(sum(counts) / total), often, counts.count(1), len(kinds))

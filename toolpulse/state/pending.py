@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from toolpulse.evidence.chance import WINDOW
-from toolpulse.evidence.rows import Row, cut_paths
+from toolpulse.evidence.rows import Row, truncated_paths
 from toolpulse.shape import Truncation
 from toolpulse.shape.nodes import Shape
 
@@ -51,7 +51,7 @@ class Tally(msgspec.Struct, frozen=True):
     @property
     def row(self) -> Row:
         """As a row of a baseline."""
-        return Row(self.shape, self.count, self.first, self.last, self.encoding, cut_paths(self.truncations))
+        return Row(self.shape, self.count, self.first, self.last, self.encoding, truncated_paths(self.truncations))
 
     @property
     def key(self) -> TallyKey:

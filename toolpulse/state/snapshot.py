@@ -12,10 +12,10 @@ from typing import Final, TypeVar
 import msgspec
 
 from toolpulse._base.paths import Path
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile
 from toolpulse.evidence.rows import Row, RowKey
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.shape import DEFAULT_LIMITS, Limits
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import NO_CALLS, Calls, TallyKey
@@ -52,7 +52,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     incidents: Mapping[str, Incident] = {}
     decisions: Mapping[str, Decision] = {}
     """The audit trail, in the order the decisions were taken."""
-    maps_learned: tuple[MapDecision, ...] = ()
+    maps_learned: tuple[LearnedMap, ...] = ()
     merged: Profile | None = None
     """The evidence of shapes that were let go."""
     calls: Calls = NO_CALLS

@@ -13,13 +13,17 @@ import msgspec
 
 from toolpulse._base.paths import Path, format_path, parse_path
 from toolpulse.events import DriftEvent, drift_event, note
-from toolpulse.evidence.maps import MapDecision, as_values
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile
-from toolpulse.evidence.rows import Row, cut_paths, join
-from toolpulse.evidence.silence import HeldBack, failing, shows, shows_empty, silences
-from toolpulse.judgement.consumer import Consumer, Finding, findings
-from toolpulse.judgement.diff import WARM, Change, find
+from toolpulse.evidence.quarantine import QuarantineLog
+from toolpulse.evidence.rows import Row, join_rows, truncated_paths
+from toolpulse.evidence.shape_paths import as_map_values
+from toolpulse.evidence.silence import shows_silence
+from toolpulse.judgement.changes import WARM_UP, Change
+from toolpulse.judgement.consumer import Consumer
+from toolpulse.judgement.findings import Finding, findings
 from toolpulse.judgement.judge import Judgement, judge
+from toolpulse.judgement.rates import error_rate_change, silence_changes
 from toolpulse.shape import Truncation, Walker
 from toolpulse.state.baseline import Baseline
 from toolpulse.state.incidents import EMPTINESS, Action, Incident, IncidentLog
@@ -63,7 +67,7 @@ class ToolState:
         self._same = False
         """Whether nothing was taken since what was followed."""
         self._held: dict[TallyKey, Quarantined] = {}
-        self._held_back = HeldBack()
+        self._held_back = QuarantineLog()
         self._newest: Tally | None = None
         self._again: set[str] = set()
         """The incidents to which emptiness that teaches was counted in this flush."""
@@ -79,7 +83,7 @@ class ToolState:
     @property
     def learning(self) -> bool:
         """Whether the warm-up is still on."""
-        return self.sealed is None and self.observations < WARM
+        return self.sealed is None and self.observations < WARM_UP
 
     @property
     def walker(self) -> Walker:
@@ -143,7 +147,7 @@ class ToolState:
         if self.sealed is None:
             self.baseline.restore(now.rows.values(), now.maps_learned, now.merged)
         self._held = dict(now.quarantined)
-        self._held_back = HeldBack()
+        self._held_back = QuarantineLog()
         for held in sorted(self._held.values(), key=lambda held: held.row.last):
             self._hold_back(held.row.shape, held.row.count, held.row.last)
         # held shapes that were let go: when they came is not known, so nothing seems the longer away for them
@@ -152,7 +156,7 @@ class ToolState:
             self._held_back.add(now.observations - counted, now.observations)
         self._follow_incidents(now)
         self._follow_counts(now)
-        self._announced = self.sealed is not None or now.observations >= WARM
+        self._announced = self.sealed is not None or now.observations >= WARM_UP
 
     def _grow(self, before: Snapshot, now: Snapshot) -> None:
         if self.sealed is None:
@@ -168,7 +172,7 @@ class ToolState:
         if before.incidents != now.incidents or before.decisions != now.decisions:
             self._follow_incidents(now)
         self._follow_counts(now)
-        self._announced = self._announced or now.observations >= WARM
+        self._announced = self._announced or now.observations >= WARM_UP
 
     def _follow_incidents(self, now: Snapshot) -> None:
         incident_log = IncidentLog(self.tool, self.key, self._confirm)
@@ -183,7 +187,7 @@ class ToolState:
 
     def _hold_back(self, shape: Shape, count: int, last: int) -> None:
         self._held_back.add(count, last)
-        self._held_back.saw(self.profile, shape, last)
+        self._held_back.note_shown(self.profile, shape, last)
 
     def preview(self, tally: Tally) -> tuple[Finding, ...]:
         """What would be found in one more observation, but for what was accepted; nothing is taken or counted."""
@@ -216,12 +220,12 @@ class ToolState:
         if ordered:
             self._tell_owed(ordered[0].time)
         for tally in ordered:
-            if not self._announced and tally.first > WARM:
+            if not self._announced and tally.first > WARM_UP:
                 self._learned(tally.time)
             self.observations += tally.count
             self._take(tally)
             self._new_cuts(tally)
-        if ordered and not self._announced and self.observations >= WARM:
+        if ordered and not self._announced and self.observations >= WARM_UP:
             self._learned(ordered[-1].time)
         if ordered:
             self._silences(ordered)
@@ -259,15 +263,15 @@ class ToolState:
     def _take(self, tally: Tally) -> None:
         held = self._held.get(tally.key)
         if held is not None:
-            self._held[tally.key] = held = msgspec.structs.replace(held, row=join(held.row, tally.row))
+            self._held[tally.key] = held = msgspec.structs.replace(held, row=join_rows(held.row, tally.row))
             self._count(held, tally)
             return
         known = None if tally.broken else self.baseline.get(tally.row.key)
         # what a known shape lacks may be required by now if it was gone for as long as that takes
-        if known is not None and tally.first - known.last <= WARM:
+        if known is not None and tally.first - known.last <= WARM_UP:
             self._teach(tally)
             self._emptied_again(tally)
-        elif self.sealed is None and tally.first <= WARM and not tally.broken:
+        elif self.sealed is None and tally.first <= WARM_UP and not tally.broken:
             self._teach(self._read(tally))
         else:
             self._take_new(tally)
@@ -286,7 +290,7 @@ class ToolState:
                 judged = self._judge(tally)
         found = self.incident_log.news(judged.findings)
         held = Quarantined(tally.row, found, self.incident_log.open(found, tally.first, tally.time))
-        if self.sealed is None and judged.teaches_without(found):
+        if self.sealed is None and judged.is_learned_despite(found):
             self._teach(msgspec.structs.replace(tally, shape=judged.shape))
         else:
             self._hold(tally.key, held)
@@ -341,9 +345,9 @@ class ToolState:
         for name in self.incident_log.emptied:
             incident = self.incident_log.incidents[name]
             for path in (parse_path(f.path) for f in incident.findings if f.rule_id in EMPTINESS):
-                place = find(self.profile, path)
+                place = self.profile.at(path)
                 first_time = place is not None and place.empty.first >= incident.opened
-                if first_time and shows_empty(tally.shape, path):
+                if first_time and shows_silence(tally.shape, path, "empty"):
                     names.append(name)
                     break
         self._again.update(names)
@@ -355,21 +359,25 @@ class ToolState:
         if self.sealed is not None or self.learning or newest is None:
             return
         now, among = newest.last, self.baseline.parts
-        away = silences(self.profile, newest.shape, now=now, among=among, held=self._held_back)
+        away = silence_changes(self.profile, newest.shape, now=now, parts=among, quarantine=self._held_back)
         told = [(change, self.incident_log.news(findings((change,), self.consumers, sealed=False))) for change in away]
         fresh = [(change, found) for change, found in told if found and not self.incident_log.of(found)]
         again = [(change, found) for change, found in told if self.incident_log.of(found)]
         if fresh:
-            longest = max(change.shown for change, _ in fresh)
+            longest = max(change.shown_by for change, _ in fresh)
             names = self.incident_log.open(
                 tuple(f for _, found in fresh for f in found), now - longest + 1, newest.time
             )
             self._seen(names, longest, newest)
         counts: dict[str, int] = {}
         for change, found in again:
-            for name in self.incident_log.open(found, now - change.shown + 1, newest.time) - self._again:
+            for name in self.incident_log.open(found, now - change.shown_by + 1, newest.time) - self._again:
                 new = self.incident_log.incidents[name].count == 0
-                count = change.shown if new else sum(tally.count for tally in tallies if shows(tally.shape, change))
+                count = (
+                    change.shown_by
+                    if new
+                    else sum(tally.count for tally in tallies if shows_silence(tally.shape, change.path, change.fact))
+                )
                 counts[name] = max(counts.get(name, 0), count)
         for name, count in sorted(counts.items()):
             self._seen((name,), count, newest)
@@ -377,7 +385,7 @@ class ToolState:
     def _errors(self, block: Calls) -> None:
         """Whether calls fail improbably often; ``block`` holds those that are new."""
         now = self.calls
-        change = failing(calls=now.calls, errors=now.errors, run=now.run, recent=len(now.failed))
+        change = error_rate_change(calls=now.calls, errors=now.errors, run=now.run, recent=len(now.failed))
         found = self.incident_log.news(findings((change,), self.consumers, sealed=False)) if change else ()
         if not found:
             return
@@ -407,7 +415,7 @@ class ToolState:
             tally.shape,
             self.consumers,
             encoding=tally.encoding,
-            cuts=cut_paths(tally.truncations),
+            cuts=truncated_paths(tally.truncations),
             broken=tally.broken,
             sealed=self.sealed is not None,
             shapes=self.walker.limits.shapes,
@@ -417,7 +425,7 @@ class ToolState:
         rows = self.rows
         return max(rows, key=lambda row: (row.count, row.shape.fingerprint)).shape.fingerprint if rows else None
 
-    def _settle(self, extra: Row | None = None) -> tuple[MapDecision, ...] | None:
+    def _settle(self, extra: Row | None = None) -> tuple[LearnedMap, ...] | None:
         """Learn maps; what was held or told of keys while they were taken for fields goes."""
         new = self.baseline.settle(extra)
         if new:
@@ -426,7 +434,7 @@ class ToolState:
                     del self._held[key]
             self.incident_log.forget_below(frozenset(decision.path for decision in new))
             maps = frozenset(self.baseline.maps_learned)
-            self._held_back.forget(maps)
+            self._held_back.forget_keys(maps)
             self._cuts = {(_without_keys(path, maps), limit) for path, limit in self._cuts}
         return new
 
@@ -449,7 +457,7 @@ class ToolState:
             return
         for key, held in list(self._held.items()):
             if only is None:
-                free = Judgement(key.shape, (), self.incident_log.news(held.findings)).teaches
+                free = Judgement(key.shape, (), self.incident_log.news(held.findings)).is_learned
             else:
                 free = bool(held.incidents) and held.incidents <= only
             if free:
@@ -468,7 +476,7 @@ class ToolState:
             self.faults.append(error)
         self._note_maps(decisions, time)
 
-    def _note_maps(self, decisions: Iterable[MapDecision], time: str) -> None:
+    def _note_maps(self, decisions: Iterable[LearnedMap], time: str) -> None:
         for decision in decisions:
             self._note((Change(decision.path, "map", "object", "object", decision.why),), time)
 
@@ -478,7 +486,7 @@ class ToolState:
         if not new or len(self._cuts) > MOST_SHAPES:
             return
         self._cuts.update((cut.path, cut.limit) for cut in new)
-        if self.sealed is None and tally.first > WARM:
+        if self.sealed is None and tally.first > WARM_UP:
             self._note(_cut_changes(new), tally.time)
 
     def _note(self, changes: tuple[Change, ...], time: str) -> None:
@@ -505,7 +513,7 @@ class ToolState:
 
 
 def _without_keys(path: str, maps: frozenset[Path]) -> str:
-    return format_path(as_values(parse_path(path), maps))
+    return format_path(as_map_values(parse_path(path), maps))
 
 
 def _cut_changes(cuts: Iterable[Truncation]) -> tuple[Change, ...]:

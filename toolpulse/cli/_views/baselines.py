@@ -14,7 +14,7 @@ from toolpulse.cli._views.printer import columns, risk_text, titled
 if TYPE_CHECKING:
     from toolpulse.cli._views.findings import Report
     from toolpulse.cli._views.tree import Tree
-    from toolpulse.judgement.consumer import Finding
+    from toolpulse.judgement.findings import Finding
 
 
 def learned(tree: Tree, cuts: Sequence[str], errors: int, file: str) -> list[Text | str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolpulse.cli._kit.output import Output, print_json
 from toolpulse.cli._kit.text import listed, safe
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from toolpulse.cli._kit.inputs import Source
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.judgement.judge import Judgement
 from toolpulse.shape import Observation, Truncation
 from toolpulse.state.baseline import Baseline, Verdict

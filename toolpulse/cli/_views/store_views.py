@@ -10,7 +10,7 @@ from rich.text import Text
 from toolpulse.cli._kit.text import plural, safe, with_key
 from toolpulse.cli._kit.times import clock
 from toolpulse.cli._views.printer import columns, risk_text
-from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.changes import WARM_UP
 
 if TYPE_CHECKING:
     from toolpulse.cli._views.store_facts import Checkup, ToolStatus
@@ -41,7 +41,7 @@ def _tool(row: ToolStatus, name: str) -> list[Text]:
         incidents = Text.assemble(f"{row.incidents}, worst ", risk_text(row.risk))
     return [
         Text(safe(with_key(name, row.key)), "bold"),
-        Text(f"learning, {row.observations} of {WARM}" if learning else row.state, "yellow" if learning else ""),
+        Text(f"learning, {row.observations} of {WARM_UP}" if learning else row.state, "yellow" if learning else ""),
         *(Text(f"{figure:,}") for figure in (row.calls, row.errors, row.last_24h)),
         Text(f"{row.learned:,}" + (f" and {row.quarantined:,} quarantined" if row.quarantined else "")),
         Text(clock(row.first)),

@@ -9,8 +9,8 @@ import msgspec
 
 from toolpulse._base.paths import ITEMS, ROOT, VALUES, Path, Segment, format_path, glob
 from toolpulse.cli._kit.text import percent
-from toolpulse.evidence.maps import map_paths
 from toolpulse.evidence.profile import PathStats
+from toolpulse.evidence.shape_paths import map_paths
 from toolpulse.shape import DEFAULT_LIMITS
 from toolpulse.state.baseline import Baseline
 
@@ -54,7 +54,7 @@ class TreeRow(NamedTuple):
             return ""
         if not self.optional:
             return "always"
-        in_some = self.stats.partly.count
+        in_some = self.stats.in_some.count
         always = percent(self.stats.always.count, self.of)
         return always + (f", in some {percent(in_some, self.of)}" if in_some else "")
 
@@ -72,7 +72,7 @@ class TreeRow(NamedTuple):
         stats = self.stats
         plain: dict[str, Any] = {"path": format_path(self.path), "seen": stats.seen.count}
         if self.of:
-            plain |= {"always": stats.always.count, "in_some": stats.partly.count, "of": self.of}
+            plain |= {"always": stats.always.count, "in_some": stats.in_some.count, "of": self.of}
         plain["kinds"] = {kind: stats.kinds[kind].count for kind in sorted(stats.kinds)}
         if stats.empty.count or stats.filled.count:
             plain |= {"empty": stats.empty.count, "filled": stats.filled.count}

@@ -18,8 +18,8 @@ from toolpulse.cli._kit.text import plural
 from toolpulse.cli._views.findings import Report, coverage, examine
 from toolpulse.cli._views.tree import tree
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.judgement.consumer import DEFAULT, NULL, NUMERIC, Consumer
-from toolpulse.judgement.rules import Risk
+from toolpulse.judgement.consumer import DEFAULT, Consumer
+from toolpulse.judgement.rules import NULL, NUMERIC, Risk
 from toolpulse.shape import Truncation, Walker
 from toolpulse.shape.envelopes import MODES
 from toolpulse.state.baseline import Baseline

@@ -15,7 +15,7 @@ from toolpulse.cli._kit.store import Snapshots, db_argument, opened
 from toolpulse.cli._kit.targets import glob_argument
 from toolpulse.cli._kit.text import is_named, short_names
 from toolpulse.cli._views.store_facts import ToolStatus
-from toolpulse.judgement.diff import WARM
+from toolpulse.judgement.changes import WARM_UP
 from toolpulse.judgement.rules import worst
 from toolpulse.state.incidents import ACTIVE
 
@@ -62,7 +62,7 @@ def _status(tool: str, key: str, snapshot: Snapshot, last_24h: int, seen: tuple[
     return ToolStatus(
         tool=tool,
         key=key,
-        state="learning" if snapshot.observations < WARM else "watching",
+        state="learning" if snapshot.observations < WARM_UP else "watching",
         calls=snapshot.calls.calls,
         errors=snapshot.calls.errors,
         observations=snapshot.observations,

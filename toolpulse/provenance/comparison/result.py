@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.comparison.difference import Difference
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from toolpulse._base.paths import ROOT, Path, format_path, parse_path
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.provenance.comparison.difference import Difference, Fact
 from toolpulse.provenance.comparison.documents import compare, renames
 from toolpulse.provenance.comparison.result import Cause

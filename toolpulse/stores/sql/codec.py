@@ -16,11 +16,11 @@ from toolpulse import events
 from toolpulse._base.canonical import ascii_json, digest, load_strict
 from toolpulse._base.paths import format_path, parse_path
 from toolpulse.events import DriftEvent
-from toolpulse.evidence.maps import MapDecision
+from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile
 from toolpulse.evidence.profile_json import sparse
 from toolpulse.evidence.rows import Row, RowKey
-from toolpulse.judgement.consumer import Finding
+from toolpulse.judgement.findings import Finding
 from toolpulse.shape.nodes import Shape, shape_from_normal
 from toolpulse.state.incidents import Decision, Incident
 from toolpulse.state.pending import Calls, TallyKey
@@ -153,7 +153,7 @@ def read_event(text: str) -> DriftEvent:
 class State(msgspec.Struct, frozen=True):
     """The small parts of a snapshot, which are kept as one text."""
 
-    maps_learned: tuple[MapDecision, ...]
+    maps_learned: tuple[LearnedMap, ...]
     cuts: frozenset[tuple[str, str]]
     calls: Calls
     reading: ReadSettings | None
@@ -172,7 +172,7 @@ def read_state(text: str) -> State:
     """The small parts of a snapshot."""
     read = load_strict(text)
     return State(
-        tuple(MapDecision(**{**one, "path": parse_path(one["path"])}) for one in read["maps_learned"]),
+        tuple(LearnedMap(**{**one, "path": parse_path(one["path"])}) for one in read["maps_learned"]),
         msgspec.convert(read["cuts"], frozenset[tuple[str, str]]),
         msgspec.convert(read["calls"], Calls),
         msgspec.convert(read["reading"], ReadSettings | None),
