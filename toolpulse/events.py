@@ -1,29 +1,44 @@
-"""Drift events: the versioned record that sinks receive and ``drift.jsonl`` holds, one JSON line each."""
+"""Drift events: the versioned record that sinks receive and ``drift.jsonl`` holds, one JSON line each.
+
+Values only: it reads no clock and writes nothing. ``state`` makes the events of a tool, stores keep them until they
+were sent, sinks and the command line read them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from toolpulse._base.canonical import ascii_json, digest, load_strict
+from toolpulse._base.canonical import load_strict
 from toolpulse._base.paths import Path, parse_path
 from toolpulse.errors import InputError
 from toolpulse.judgement.rules import Risk
-from toolpulse.state.incidents import names_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from toolpulse.judgement.findings import Finding
-    from toolpulse.state.incidents import Incident
 
 SCHEMA: Final = 1
+"""The version of the record. It changes only when a reader of this version could misread a line."""
+
 NAME: Final = "tool_drift"
+"""What the event is called in a log."""
+
+Status: TypeAlias = Literal[
+    "learned", "pending", "noted", "open", "resolved", "reopened", "accepted", "rejected", "ignored"
+]
+"""What an event reports. All but ``learned`` (the first ten observations are in) say what became of an incident.
+
+``pending``: fewer observations showed it than ``confirm`` asks for, and it was not reported yet. ``noted``: no consumer
+finds more than an addition in it. ``resolved``: it stayed away for improbably long. ``reopened``: it came back.
+``accepted``, ``rejected``, ``ignored``: somebody decided.
+"""
 
 
 class EventChange(msgspec.Struct, frozen=True):
-    """One change of an event; its risk is the worst of all consumers'."""
+    """One change of an event.
+
+    ``path`` is where (``results[].score``, the root is ``$``), ``rule_id`` a row of the table of rules, ``risk`` the
+    worst of all consumers'. ``pattern`` names a reading that explains several changes (``renamed``); ``counterpart`` is
+    then the path of the other one.
+    """
 
     path: str
     rule_id: str
@@ -34,12 +49,28 @@ class EventChange(msgspec.Struct, frozen=True):
     pattern: str | None = None
     counterpart: str | None = None
 
+    @property
+    def what(self) -> str:
+        """What happened, in words: ``number -> string``, ``new element shape``, ``assertion "total > 0" failed``."""
+        sentence = _SENTENCES.get(self.rule_id, "{before} -> {after}")
+        return sentence.format(before=self.before, after=self.after, evidence=self.evidence)
+
+
+_SENTENCES: Final = {
+    "contract": 'assertion "{after}" failed',
+    "element-shape-new": "new element shape",
+    "map-learned": "keys vary, now treated as a map",
+    "truncation-changed": "{evidence}; was inspected in full before",
+}
+"""Rules whose changes do not read well as ``before -> after``."""
+
 
 class DriftEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened to one tool: a change of shape, or word of what was learned.
+    """What happened to one tool: its shape changed, something became of an incident, or a warm-up is over.
 
-    ``status``: ``learned`` (the warm-up is over), ``open``, and what later becomes of the incident. ``share`` is the
-    incident's part of the observations since it opened, 0 to 1. ``coverage`` says what was not looked at in full.
+    ``incident`` is None for events that are about none. ``count`` is how many observations showed the incident,
+    ``share`` its part of the observations since it opened, from 0 to 1. ``coverage`` says what was not looked at in
+    full, a sentence each. An event may be delivered twice; it has the same ``id`` then.
     """
 
     schema: int = SCHEMA
@@ -49,7 +80,7 @@ class DriftEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     key: str
     incident: str | None
-    status: str
+    status: Status
     risk: Risk
     risks: dict[str, Risk]
     summary: str
@@ -71,7 +102,10 @@ def encode(event: DriftEvent) -> bytes:
 
 
 def decode(line: bytes | str) -> DriftEvent:
-    """Read one line. Raises InputError: no JSON, no event, a schema that is missing or not supported."""
+    """The event of one line. Fields that this version does not know are passed over.
+
+    Raises InputError where the line is no JSON, no event, or of a schema that is missing or not supported.
+    """
     plain = load_strict(line)
     if not isinstance(plain, dict) or "schema" not in plain:
         raise InputError("not a drift event: schema is missing")
@@ -85,110 +119,23 @@ def decode(line: bytes | str) -> DriftEvent:
         raise InputError(f"not a drift event: {error}") from None
 
 
-def drift_event(
-    incident: Incident,
-    *,
-    time: str,
-    ordinal: int,
-    before: str | None,
-    after: str | None,
-    encoding: str,
-    coverage: Iterable[str] = (),
-    generation: int = 0,
-) -> DriftEvent:
-    """The event that tells of an incident as it stands at ``ordinal``.
+def summarise(changes: tuple[EventChange, ...]) -> str:
+    """One line for a log: the first change, and how many more there are.
 
-    ``generation`` tells what was forgotten from what came after it: each has ids of its own.
+    ``score: number -> string and 2 more changes``. There must be a change.
     """
-    changes = _changes(incident.findings)
-    patterns = {change.pattern for change in changes if change.pattern}
-    return DriftEvent(
-        id=event_id(generation, incident.id, incident.status, incident.report_count),
-        time=time,
-        tool=incident.tool,
-        key=incident.key,
-        incident=incident.id,
-        status=incident.status,
-        risk=incident.risk,
-        risks=incident.risks,
-        summary=summarise(changes),
-        pattern=patterns.pop() if len(patterns) == 1 else None,
-        changes=changes,
-        fingerprint_before=before,
-        fingerprint_after=after,
-        encoding=encoding,
-        count=incident.count,
-        share=round(incident.share(ordinal), 4),
-        coverage=tuple(coverage),
-    )
+    first = changes[0]
+    # an assertion is about the whole payload, so a path says nothing
+    sentence = first.what if first.rule_id == "contract" else f"{first.path}: {first.what}"
+    more = len(changes) - 1
+    return sentence + (f" and {more} more change{'s' if more > 1 else ''}" if more else "")
 
 
-def note(
-    tool: str,
-    key: str,
-    status: str,
-    time: str,
-    summary: str,
-    fingerprint: str | None,
-    count: int,
-    coverage: Iterable[str] = (),
-    findings: tuple[Finding, ...] = (),
-    generation: int = 0,
-) -> DriftEvent:
-    """An event that is no incident: what was learned, and what was noted in passing."""
-    changes = _changes(findings)
-    summary = summary or summarise(changes)
-    return DriftEvent(
-        # told again of the same, it is the same, however many observations that took
-        id=event_id(generation, _identity(tool, key, "" if status == "learned" else summary), status, 0),
-        time=time,
-        tool=tool,
-        key=key,
-        incident=None,
-        status=status,
-        risk=Risk.INFO,
-        risks={},
-        summary=summary,
-        pattern=None,
-        changes=changes,
-        fingerprint_before=None,
-        fingerprint_after=fingerprint,
-        encoding="native",
-        count=count,
-        share=1.0,
-        coverage=tuple(coverage),
-    )
-
-
-def _identity(*names: str) -> str:
-    return digest(ascii_json(names))[:12]
-
-
-def event_id(generation: int, incident: str, status: str, number: int) -> str:
-    """A stable id, 16 hex digits: the same event told twice has it twice."""
-    return digest(f"{generation} {incident} {status} {number}".encode())[:16]
+def names_key(path: Path, maps: frozenset[Path]) -> bool:
+    """Whether a path goes through a key of one of the maps at these paths."""
+    return any(path[:end] in maps and isinstance(path[end], str) for end in range(len(path)))
 
 
 def names_keys(event: DriftEvent, maps: frozenset[Path]) -> bool:
-    """Whether an event names a key of one of the maps at these paths: it was written while they passed for records."""
+    """Whether an event names a key of one of the maps at these paths: it was made while they passed for records."""
     return any(names_key(parse_path(change.path), maps) for change in event.changes)
-
-
-def summarise(changes: tuple[EventChange, ...]) -> str:
-    """One line: the worst change, and how many more there are."""
-    first = changes[0]
-    what = _SAID.get(first.rule_id) or f"{first.before} -> {first.after}"
-    more = len(changes) - 1
-    return f"{first.path}: {what}" + (f" and {more} more change{'s' if more > 1 else ''}" if more else "")
-
-
-_SAID: Final = {"element-shape-new": "new element shape", "map-learned": "its keys are data"}
-
-
-def _changes(findings: tuple[Finding, ...]) -> tuple[EventChange, ...]:
-    """One entry a change, with the worst risk of all consumers; worst first."""
-    found: dict[tuple[str, str, str, str], EventChange] = {}
-    for f in sorted(findings, key=lambda f: (f.risk.rank, f.path, f.rule_id, f.after)):
-        change = EventChange(f.path, f.rule_id, f.before, f.after, f.risk, f.evidence, f.pattern, f.counterpart)
-        found.setdefault((f.path, f.rule_id, f.before, f.after), change)
-    return tuple(found.values())

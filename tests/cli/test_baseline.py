@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import json_with_maps, tool_responses
 
 from toolpulse import Baseline, Consumer, Limits, Monitor
-from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.learning.live_baseline import MOST_SHAPES
 from toolpulse.stores import open_store
 
 TOOL = "app.search_docs"

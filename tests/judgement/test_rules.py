@@ -156,7 +156,7 @@ def observed_live(learned, now, consumer, limits):
         for response in [*learned, *now]:
             monitor.observe("tool", response)
     told = [event for event in recorder.events if event.status != "learned"]
-    return [(c.rule_id, c.path, f"{c.before} -> {c.after}", str(c.risk)) for event in told for c in event.changes]
+    return [(c.rule_id, c.path, c.what, str(c.risk)) for event in told for c in event.changes]
 
 
 @pytest.mark.parametrize("rule", EXAMPLES)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import msgspec
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 
 from toolpulse import Risk
 from toolpulse.errors import InputError
-from toolpulse.events import SCHEMA, DriftEvent, EventChange, decode, drift_event, encode, event_id
+from toolpulse.events import SCHEMA, DriftEvent, EventChange, Status, decode, encode
 from toolpulse.judgement.findings import Finding
 from toolpulse.state.incidents import Incident, change_key, incident_id
+from toolpulse.state.reports import Sighting, event_id, incident_event
 
 risks = st.sampled_from(list(Risk))
 words = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -23,7 +25,7 @@ events = st.builds(
     tool=words,
     key=words,
     incident=words | st.none(),
-    status=words,
+    status=st.sampled_from(get_args(Status)),
     risk=risks,
     risks=st.dictionaries(words, risks, max_size=2),
     summary=words,
@@ -52,10 +54,8 @@ def incident(*findings, status="open", count=3, opened=11):
 
 def event(*findings, **more):
     """The event that tells of such an incident."""
-    return drift_event(
-        incident(*findings, **more), time="now", ordinal=20, before="f" * 64, after="e" * 64, encoding="native",
-        coverage=["rows: 100 of 300 elements seen"],
-    )  # fmt: skip
+    sighting = Sighting("e" * 64, "native", ("rows: 100 of 300 elements seen",))
+    return incident_event(incident(*findings, **more), time="now", ordinal=20, before="f" * 64, sighting=sighting)
 
 
 @given(events)

@@ -23,6 +23,19 @@ GIVEN_UP = {
     "Taught": "learned",
     "Track": "ToolChannel",
     "Turn": "NonReentrantLock",
+    "book": "incident_log",
+    "born": "created_nonce",
+    "flight": "in_flight",
+    "give": "release",
+    "held_back": "quarantined",
+    "lacking": "last_absent",
+    "life": "generation",
+    "relay": "dispatcher",
+    "taught": "learned",
+    "teach": "learn",
+    "teaches": "learns",
+    "tellings": "report_count",
+    "track": "channel",
 }
 """Names that nothing in the package has any more, and what each thing is called."""
 

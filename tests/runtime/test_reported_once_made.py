@@ -48,14 +48,14 @@ def test_an_event_that_cannot_be_made_is_told_of_later(monkeypatch, background):
     for _ in range(20):
         monitor.observe("t", GOOD)
     monitor.flush()
-    made = live_room.drift_event
-    monkeypatch.setattr(live_room, "drift_event", _no_event)
+    made = live_room.incident_event
+    monkeypatch.setattr(live_room, "incident_event", _no_event)
     for _ in range(5):
         monitor.observe("t", {**GOOD, "id": "x"})
     monitor.flush()
     assert "judging: IndexError" in monitor.health().swallowed_by
     assert [event.status for event in monitor.events] == ["learned"]
-    monkeypatch.setattr(live_room, "drift_event", made)
+    monkeypatch.setattr(live_room, "incident_event", made)
     monitor.observe("t", GOOD)  # not the break: what is owed does not wait for it to come again
     monitor.flush()
     assert [event.status for event in monitor.events] == ["learned", "open"]
@@ -70,7 +70,7 @@ def test_an_error_in_judging_loses_no_event_made_before(monkeypatch):
         monitor.observe("t", GOOD)
     monitor.flush()
     live = monitor._channels["t", ""].live
-    monkeypatch.setattr(live, "_silences", _no_event)
+    monkeypatch.setattr(live, "_report_absences", _no_event)
     for _ in range(5):
         monitor.observe("t", {**GOOD, "id": "x"})
     monitor.flush()

@@ -19,7 +19,7 @@ from toolpulse.evidence.rows import Row
 from toolpulse.judgement.consumer import DEFAULT
 from toolpulse.shape import Walker
 from toolpulse.state.convert import MOST_OBSERVATIONS, baseline_of, has_baseline, snapshot_of
-from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.learning.live_baseline import MOST_SHAPES
 from toolpulse.state.pending import Tally
 from toolpulse.state.snapshot import EMPTY
 from toolpulse.state.tool_state import ToolState
@@ -194,7 +194,7 @@ def test_counts_beyond_any_store_are_refused():
     row = Row(shape_of({"id": 1}).shape, 1, 1, MOST_OBSERVATIONS)
     assert snapshot_of(Baseline([row])).observations == MOST_OBSERVATIONS
     for wrong in (replace(row, last=row.last + 1), replace(row, count=10**30)):
-        with pytest.raises(InputError, match="counts too far"):
+        with pytest.raises(InputError, match=r"it counts more than 2\*\*53 observations"):
             snapshot_of(Baseline([wrong]))
     with pytest.raises(InputError, match="empty"):
         snapshot_of(Baseline([]))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolpulse import Risk
-from toolpulse.state.incidents import MOST_INCIDENTS
+from toolpulse.state.incident_log import MOST_INCIDENTS
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
@@ -189,9 +189,9 @@ def test_incidents_are_bounded_and_what_is_open_stays():
     for n in range(MOST_INCIDENTS + 100):
         found = tuple(f for f in kept.findings)
         fresh = type(found[0])(f"p{n}", "field-added", "missing", "string", Risk.INFO, "")
-        incident_log.mark_reported(incident_log.seen(*incident_log.open((fresh,), 50 + n, "t"), 1, 50 + n, "t"))
+        incident_log.mark_reported(incident_log.count(*incident_log.open((fresh,), 50 + n, "t"), 1, 50 + n, "t"))
     assert len(incident_log.incidents) == MOST_INCIDENTS
-    assert len(incident_log._known) <= 2 * MOST_INCIDENTS
+    assert len(incident_log._incident_of) <= 2 * MOST_INCIDENTS
     assert kept.id in incident_log.incidents
 
 

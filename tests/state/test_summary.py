@@ -4,8 +4,8 @@ import pytest
 
 from toolpulse.evidence.rows import Row
 from toolpulse.shape import Walker
-from toolpulse.state.learner import LiveBaseline
-from toolpulse.state.summary import describe
+from toolpulse.state.learning.live_baseline import LiveBaseline
+from toolpulse.state.learning.summary import describe
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,6 @@ from toolpulse.state.summary import describe
 )
 def test_one_is_no_plural(response, calls, said):
     """The first line that anybody reads of a tool is in plain English."""
-    taught = LiveBaseline(Walker())
-    taught.teach(Row(taught.walker.observe(response).shape, calls, 1, calls))
-    assert describe(taught, calls, ()) == said
+    baseline = LiveBaseline(Walker())
+    baseline.learn(Row(baseline.walker.observe(response).shape, calls, 1, calls))
+    assert describe(baseline, calls, ()) == said

@@ -91,7 +91,7 @@ def test_an_addition_is_told_of_as_info_and_teaches():
     (event,) = monitor.events[1:]
     assert (event.risk, [change.rule_id for change in event.changes]) == (Risk.INFO, ["field-added"])
     assert monitor.health().tools["t"].shapes == 2
-    assert monitor._channels["t", ""].live._held == {}
+    assert monitor._channels["t", ""].live.quarantine.shapes == {}
     assert monitor.health().tools["t"].incidents == 0
 
 
@@ -103,7 +103,7 @@ def test_a_break_does_not_teach_however_often_it_is_seen():
     assert [row.shape.text for row in live.rows] == [
         '{"id":"integer","note":"string","rows":[{"a":"integer","b":"string"}]}'
     ]
-    assert len(live._held) == 1
+    assert len(live.quarantine) == 1
 
 
 def test_a_path_warms_up_too():
@@ -272,7 +272,7 @@ def test_two_monitors_over_one_store_take_turns():
 
 def test_incidents_beyond_the_bound_are_let_go_without_a_fault(monkeypatch):
     """A tool whose every response breaks something new must not fill the memory, nor stop being judged."""
-    monkeypatch.setattr("toolpulse.state.incidents.MOST_INCIDENTS", 5)
+    monkeypatch.setattr("toolpulse.state.incident_log.MOST_INCIDENTS", 5)
     monitor = _learned()
     for n in range(20):
         _observe(monitor, _changed(**{"id": "x", f"f{n}_": [n]}, note=n))

@@ -118,7 +118,9 @@ def test_a_baseline_file_of_before_is_read():
     assert [format_path(decision.path) for decision in baseline.maps_learned] == ["stock"]
     assert baseline.check([{**GOOD, "stock": {"new": 1}}]).risk == Risk.QUIET
     assert baseline.check([{**TEXT_ID, "stock": {"new": 1}}], consumer="reader").risk == Risk.HIGH
-    assert json.loads(baseline.to_json()) == json.loads((FOLDER / "baseline.json").read_bytes())
+    made, written = json.loads((FOLDER / "baseline.json").read_bytes()), json.loads(baseline.to_json())
+    limits = {name: written["limits"][name] for name in made["limits"]}
+    assert {**written, "limits": limits} == made, "but for limits that came later"
 
 
 def test_an_event_log_of_before_is_read():

@@ -98,7 +98,10 @@ with Monitor(store, sinks=[JsonlSink("drift.jsonl")], flush_interval=10_000.0) a
     known = whole(store)
     breaks = [incident for incident in known.incidents.values() if incident.risk.is_news]
     assert len(breaks) == rounds
-    assert told(folder) == {event.id: event.status for event in store.events()}
+    reported, stored = told(folder), {event.id: event.status for event in store.events()}
+    assert stored.items() <= reported.items()
+    # a writer that was killed between the report and the commit may have seen an incident end that then went on
+    assert {status for name, status in reported.items() if name not in stored} <= {"resolved"}
     assert store.claim("somebody", 1000) == []
     store.close()
 

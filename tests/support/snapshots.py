@@ -8,7 +8,6 @@ from strategies import field_names, shapes
 
 from toolpulse import shape_of
 from toolpulse._base.paths import format_path, parse_path
-from toolpulse.events import drift_event
 from toolpulse.evidence.maps import LearnedMap
 from toolpulse.evidence.profile import Profile, fold, merge
 from toolpulse.evidence.rows import Row, join_rows, truncated_paths
@@ -18,6 +17,7 @@ from toolpulse.shape import Limits, Truncation
 from toolpulse.shape.nodes import Array
 from toolpulse.state.incidents import Decision, Incident, incident_id
 from toolpulse.state.pending import Calls, TallyKey
+from toolpulse.state.reports import incident_event
 from toolpulse.state.snapshot import EMPTY, Quarantined, ReadSettings
 
 TIME = "2026-03-01T12:00:00+00:00"
@@ -181,7 +181,7 @@ def read(now):
 def events_of(before, after):
     """An event for each incident that is not as it was."""
     return [
-        drift_event(incident, time=TIME, ordinal=after.observations, before=None, after=None, encoding="native")
+        incident_event(incident, time=TIME, ordinal=after.observations)
         for name, incident in after.incidents.items()
         if before.incidents.get(name) is not incident
     ]

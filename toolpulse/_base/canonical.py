@@ -23,7 +23,6 @@ _decode = msgspec.json.Decoder().decode
 escape = json.encoder.encode_basestring_ascii
 """A string as an ASCII JSON string, quotes included."""
 
-
 DEEPEST: Final = 200
 """How many containers may stand inside each other in a document of provenance."""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolpulse._base.times import iso_time
 from toolpulse.evidence.chance import WINDOW
-from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.learning.live_baseline import MOST_SHAPES
 from toolpulse.state.pending import MOST_ERROR_TYPES, Calls, Cuts, Tally, TallyKey, cuts_of
 from toolpulse.state.tool_state import ToolState
 
@@ -274,7 +274,7 @@ class ToolChannel:
 
     def faults(self) -> list[Exception]:
         """What went wrong in judging since this was asked last."""
-        found, self.live.faults = self.live.faults, []
+        found, self.live.reports.faults = self.live.reports.faults, []
         return found
 
     def ask(self, key: TallyKey, truncations: tuple[Truncation, ...]) -> tuple[Tally, int]:
@@ -309,7 +309,7 @@ class ToolChannel:
             return self.live.apply(tallies, calls)
         except Exception as error:  # noqa: BLE001 - what was told of until then must not go with it
             self._let_go(sum(tally.count for tally in tallies) - (self.live.observations - before))
-            self.live.faults.append(error)
+            self.live.reports.faults.append(error)
             return self.live.take_events()
 
     def _keep(self, later: dict[_Key, _Waiting]) -> None:

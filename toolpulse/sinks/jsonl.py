@@ -1,4 +1,7 @@
-"""Drift events as JSON lines in a file that grows: ``drift.jsonl``."""
+"""Drift events as JSON lines in a file that grows: ``drift.jsonl``.
+
+Users name it among a monitor's sinks; ``toolpulse log`` reads the file. It opens the file anew for each event.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class JsonlSink:
         self.path = Path(path)
 
     def emit(self, event: DriftEvent) -> None:
-        """Append the event."""
+        """Append the event as one line; it is on its way to the disk when this returns. Raises OSError."""
         line = encode(event) + b"\n"
         files.make_folder(self.path.parent)
         handle = files.private(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)

@@ -1,4 +1,7 @@
-"""Drift events as structured log records, through structlog as the application configured it."""
+"""Drift events as structured log records, through structlog as the application configured it.
+
+The default sink: ``runtime`` makes one where no sinks are named. It logs, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Events on their way to one sink: one that raises gets them again later, one that hangs holds up nobody else."""
+"""Events on their way to one sink: one that raises gets them again later, one that hangs holds up nobody else.
+
+``runtime`` makes an ``Outbox`` for each sink and learns by ``ended`` what became of an event. Whether it was sent is
+the store's to remember; here it only waits. Threads and the clock are used, and a lock under which no sink is called.
+"""
 
 from __future__ import annotations
 
@@ -175,10 +179,10 @@ class Outbox:
         except Exception as error:  # noqa: BLE001 - whatever a sink raises, the tool must not notice
             self._guard.failed(f"emitting to {self.name}", error)
         finally:
-            self._settle(event, sent)
+            self._finish(event, sent)
         return sent or not self._retries
 
-    def _settle(self, event: DriftEvent, sent: bool) -> None:
+    def _finish(self, event: DriftEvent, sent: bool) -> None:
         ended = self._put_back(event, sent)
         if ended:
             self.ended(event.id, sent)

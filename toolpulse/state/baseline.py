@@ -1,6 +1,6 @@
 """Baselines made to be committed: learn from responses, check others against them, save and load as JSON.
 
-A baseline learned here is *sealed*: what it learned is taken as complete, and checking teaches it nothing.
+A baseline learned here is *sealed*: what it learned is taken as complete, and it learns nothing from what it checks.
 """
 
 from __future__ import annotations
@@ -8,17 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from toolpulse._base import files
-from toolpulse._base.canonical import ascii_json, laid_out, load_strict
-from toolpulse._base.paths import format_path, parse_path
+from toolpulse._base.paths import format_path
 from toolpulse.errors import ConfigurationError, InputError
 from toolpulse.evidence.maps import LearnedMap, decide_maps
 from toolpulse.evidence.profile import Profile, fold, merge
-from toolpulse.evidence.profile_json import dense, sparse
 from toolpulse.evidence.rows import Row, RowKey, join_rows, reshaped, truncated_paths
 from toolpulse.evidence.shape_paths import map_paths
 from toolpulse.judgement.consumer import DEFAULT, Consumer
@@ -27,13 +25,10 @@ from toolpulse.judgement.judge import Judgement, judge
 from toolpulse.judgement.rules import Risk, worst
 from toolpulse.shape import DEFAULT_LIMITS, Limits, Observation, Truncation, Walker
 from toolpulse.shape.envelopes import MODES
-from toolpulse.shape.nodes import shape_from_normal
+from toolpulse.state.baseline_file import Contents, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-SCHEMA: Final = 1
-"""The version of the baseline file."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -53,10 +48,10 @@ class Verdict(msgspec.Struct, frozen=True):
     def of(
         cls, findings: Iterable[Finding], observations: Iterable[Observation], responses: int, errors: int
     ) -> Verdict:
-        """The verdict that these findings come to, each told once, of responses that gave these observations."""
-        told = worst_first({finding.identity: finding for finding in findings}.values())
+        """The verdict that these findings come to, each once, of responses that gave these observations."""
+        distinct = worst_first({finding.identity: finding for finding in findings}.values())
         cuts = tuple(sorted({cut for seen in observations for cut in seen.truncations}))
-        return cls(worst(finding.risk for finding in told), told, cuts, responses, errors)
+        return cls(worst(finding.risk for finding in distinct), distinct, cuts, responses, errors)
 
 
 class Baseline:
@@ -163,7 +158,7 @@ class Baseline:
         )
 
     def check(self, responses: Iterable[object], *, consumer: Consumer | str | None = None) -> Verdict:
-        """Judge responses against this baseline; nothing is taught.
+        """Judge responses against this baseline; nothing is learned.
 
         ``consumer``: a Consumer, or the name of one of the baseline's; None stands for all of the baseline's, or the
         default one where it has none. Raises ConfigurationError for a name it does not have.
@@ -178,8 +173,8 @@ class Baseline:
             errors += seen.outcome == "error"
             if seen not in judged:
                 judged[seen] = self.judge(seen, consumers) if seen.outcome != "error" else None
-        found = (finding for one in judged.values() if one is not None for finding in one.findings)
-        return Verdict.of(found, judged, total, errors)
+        findings = (finding for one in judged.values() if one is not None for finding in one.findings)
+        return Verdict.of(findings, judged, total, errors)
 
     def _consumers(self, consumer: Consumer | str | None) -> tuple[Consumer, ...]:
         if isinstance(consumer, Consumer):
@@ -207,37 +202,26 @@ class Baseline:
 
     def to_json(self) -> bytes:
         """The baseline as the bytes of its file."""
-        stored = _Stored(
-            schema=SCHEMA,
-            unwrap=self.unwrap,
-            limits=self.limits,
-            maps=sorted(self._plain_walker.maps),
-            records=sorted(self._plain_walker.records),
-            maps_learned=[_StoredMap.of(decision) for decision in self.maps_learned],
-            consumers=[consumer.plain() for consumer in self.consumers],
-            rows=[_StoredRow.of(row) for row in self.rows],
-            merged=msgspec.UNSET if self.merged is None else msgspec.Raw(ascii_json(sparse(self.merged))),
+        plain = self._plain_walker
+        contents = Contents(
+            self.rows,
+            self.maps_learned,
+            self.consumers,
+            plain.limits,
+            plain.maps,
+            plain.records,
+            self.unwrap,
+            self.merged,
         )
-        return laid_out(msgspec.json.encode(stored, order="sorted"))
+        return encode(contents)
 
     @classmethod
     def from_json(cls, data: bytes) -> Baseline:
         """Read the bytes of a baseline file. Raises InputError saying what is wrong."""
-        plain = load_strict(data)
-        files.check_schema(plain, SCHEMA, "baseline")
+        contents = decode(data)
         try:
-            stored = msgspec.convert(plain, _Stored)
-            return cls(
-                [row.row() for row in stored.rows],
-                maps_learned=tuple(found.decision() for found in stored.maps_learned),
-                consumers=[Consumer(**settings) for settings in stored.consumers],
-                limits=stored.limits,
-                maps=stored.maps,
-                records=stored.records,
-                unwrap=stored.unwrap,
-                merged=None if stored.merged is msgspec.UNSET else dense(stored.merged),
-            )
-        except (msgspec.ValidationError, ValueError, TypeError, RecursionError) as error:
+            return cls(**contents._asdict())
+        except (ValueError, TypeError, RecursionError) as error:
             raise InputError(f"not a baseline: {error}") from None
 
 
@@ -265,63 +249,7 @@ def _tally(observations: Iterable[Observation]) -> list[Row]:
 
 
 def _joined(rows: Iterable[Row]) -> list[Row]:
-    found: dict[RowKey, Row] = {}
+    joined: dict[RowKey, Row] = {}
     for row in rows:
-        found[row.key] = join_rows(found[row.key], row) if row.key in found else row
-    return list(found.values())
-
-
-class _StoredMap(msgspec.Struct, forbid_unknown_fields=True):
-    path: str
-    observations: int
-    keys: int
-    largest: int
-    returning: int
-    single: int
-    forms: int
-
-    @classmethod
-    def of(cls, decision: LearnedMap) -> _StoredMap:
-        return cls(format_path(decision.path), *(getattr(decision, name) for name in cls.__struct_fields__[1:]))
-
-    def decision(self) -> LearnedMap:
-        return LearnedMap(parse_path(self.path), *(getattr(self, name) for name in self.__struct_fields__[1:]))
-
-
-class _StoredRow(msgspec.Struct, forbid_unknown_fields=True):
-    fingerprint: str
-    shape: Any
-    count: int
-    first: int
-    last: int
-    encoding: str = "native"
-    cuts: list[str] = []
-
-    @classmethod
-    def of(cls, row: Row) -> _StoredRow:
-        cuts = sorted(map(format_path, row.cuts))
-        normal = msgspec.Raw(row.shape.text.encode("ascii"))
-        return cls(row.shape.fingerprint, normal, row.count, row.first, row.last, row.encoding, cuts)
-
-    def row(self) -> Row:
-        try:
-            shape = shape_from_normal(self.shape)
-        except ValueError as error:
-            raise ValueError(f"{error} in row {self.fingerprint[:12]} (written by a newer ToolPulse?)") from None
-        if shape.fingerprint != self.fingerprint:
-            raise ValueError(f"row {self.fingerprint[:12]}: the shape does not have this fingerprint")
-        if not self.count >= 1 or not 1 <= self.first <= self.last:
-            raise ValueError(f"row {self.fingerprint[:12]}: count, first and last do not go together")
-        return Row(shape, self.count, self.first, self.last, self.encoding, frozenset(map(parse_path, self.cuts)))
-
-
-class _Stored(msgspec.Struct, forbid_unknown_fields=True):
-    schema: int
-    unwrap: str
-    limits: Limits
-    maps: list[str]
-    records: list[str]
-    maps_learned: list[_StoredMap]
-    consumers: list[dict[str, Any]]
-    rows: list[_StoredRow]
-    merged: Any = msgspec.UNSET
+        joined[row.key] = join_rows(joined[row.key], row) if row.key in joined else row
+    return list(joined.values())

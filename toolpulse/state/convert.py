@@ -1,7 +1,7 @@
-"""What was learned in production as a baseline to commit, and back: a snapshot's baseline, a baseline's snapshot. Pure.
+"""What was learned in production as a baseline to commit, and back. Pure; ``toolpulse baseline`` calls it.
 
-A baseline is what taught: the distinct shapes with counts and ordinals, the evidence of those let go, the maps, and
-how responses are read. What is held, incidents and decisions belong to the place where they arose, and stay there.
+A baseline is what was learned: the distinct shapes with counts and ordinals, the evidence of those let go, the maps,
+and how responses are read. What is quarantined, incidents and decisions stay in the store where they arose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from toolpulse.errors import InputError
 from toolpulse.evidence.profile import Profile, fold, merge
 from toolpulse.evidence.rows import Row, RowKey, join_rows
 from toolpulse.state.baseline import Baseline
-from toolpulse.state.learner import MOST_SHAPES
+from toolpulse.state.learning.live_baseline import MOST_SHAPES
 from toolpulse.state.snapshot import EMPTY, ReadSettings, Snapshot
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MOST_OBSERVATIONS: Final = 2**53
 
 
 def has_baseline(known: Snapshot) -> bool:
-    """Whether anything was learned, or is held back from it."""
+    """Whether anything was learned, or waits in quarantine to be."""
     return bool(known.rows or known.quarantined or known.merged is not None)
 
 
@@ -48,17 +48,19 @@ def baseline_of(known: Snapshot) -> Baseline:
 def snapshot_of(baseline: Baseline, before: Snapshot = EMPTY) -> Snapshot:
     """What is known once a baseline takes the place of what ``before`` has learned.
 
-    Counts go on from the baseline's last ordinal. Incidents and decisions stay; nothing is held. Of more shapes than a
-    store keeps, the rarest are kept as evidence only. The baseline's consumers are no part of it; those are a
-    monitor's.
+    Counts go on from the baseline's last ordinal. Incidents and decisions stay; nothing is quarantined. Of more shapes
+    than a store keeps, the rarest are kept as evidence only. The baseline's consumers are no part of it; those are
+    a monitor's.
 
     Raises InputError for a baseline without shapes, and for counts that no store takes.
     """
     rows, merged = _bounded(baseline)
     last = max((row.last for row in rows.values()), default=0)
     observations = max(last, merged.observations.last if merged else 0, baseline.observations)
-    if not 1 <= observations <= MOST_OBSERVATIONS:
-        raise InputError("not a baseline to go on from: " + ("it counts too far" if observations else "it is empty"))
+    if observations < 1:
+        raise InputError("cannot import this baseline: it is empty")
+    if observations > MOST_OBSERVATIONS:
+        raise InputError("cannot import this baseline: it counts more than 2**53 observations")
     walker = baseline.walker
     return Snapshot(
         observations=observations,

@@ -1,4 +1,7 @@
-"""What waits to be judged: tallies of observations by shape, and how calls failed."""
+"""What waits to be judged: observations counted by shape, and how calls failed.
+
+The runtime counts, ``tool_state`` judges, stores keep the key of what is quarantined. Values only; pure.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from toolpulse.shape import Truncation
 from toolpulse.shape.nodes import Shape
 
 MOST_ERROR_TYPES: Final = 64
-"""Kinds of exceptions told apart; beyond it they are ``other``."""
+"""Types of exceptions counted apart; those beyond it are counted as ``other``."""
 
 Cuts: TypeAlias = tuple[tuple[str, str], ...]
 """Where a walk was cut: path and limit."""
@@ -30,7 +33,7 @@ class TallyKey(NamedTuple):
 
 
 def cuts_of(truncations: tuple[Truncation, ...]) -> Cuts:
-    """Where a walk was cut, without how much was seen."""
+    """Where a walk was cut, without how much was seen: that differs between responses of one shape."""
     return tuple((cut.path, cut.limit) for cut in truncations) if truncations else ()
 
 

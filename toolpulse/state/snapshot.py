@@ -1,4 +1,4 @@
-"""What is known of one (tool, key), as a value: what a store keeps, and what any process goes on from.
+"""What is known of one (tool, key), as a value: stores keep it, and any process goes on from it. Pure.
 
 Rows, incidents and the rest are frozen and replaced where they change, so what differs between two snapshots is what
 is not the same object; nothing has to be compared in depth.
@@ -24,7 +24,7 @@ K = TypeVar("K")
 
 
 class Quarantined(msgspec.Struct, frozen=True):
-    """A shape that does not teach: its row, what was found in it, and the incidents its sightings count to."""
+    """A shape that is not learned: its row, its findings, and the ids of the incidents its sightings count to."""
 
     row: Row
     findings: tuple[Finding, ...]
@@ -32,7 +32,7 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 
 class ReadSettings(msgspec.Struct, frozen=True):
-    """How a tool's responses are read: what a baseline made of them has to say, too."""
+    """How a tool's responses are read. A baseline exported for the command line has to say so, too."""
 
     limits: Limits = DEFAULT_LIMITS
     maps: tuple[str, ...] = ()
@@ -46,9 +46,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     observations: int = 0
     """How many responses there were; the ordinals up to it are taken."""
     rows: Mapping[RowKey, Row] = {}
-    """The distinct shapes that taught."""
+    """The distinct shapes that were learned."""
     quarantined: Mapping[TallyKey, Quarantined] = {}
-    """The distinct shapes that did not."""
+    """The distinct shapes that are not learned while an incident about them stands."""
     incidents: Mapping[str, Incident] = {}
     decisions: Mapping[str, Decision] = {}
     """The audit trail, in the order the decisions were taken."""
@@ -58,10 +58,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls = NO_CALLS
     """How calls ended, failed ones included."""
     cuts: frozenset[tuple[str, str]] = frozenset()
-    """Path and limit of every cut that was told."""
+    """Path and limit of every cut that was seen."""
     reading: ReadSettings | None = None
     generation: int = 0
-    """How often anything had been forgotten before this was known: what is told of it has ids of its own."""
+    """How often tools had been forgotten in the store before this was known; events of each generation have own ids."""
 
 
 EMPTY: Final = Snapshot()
@@ -69,12 +69,12 @@ EMPTY: Final = Snapshot()
 
 
 def empty(generation: int) -> Snapshot:
-    """Nothing is known, where so many tools were forgotten before."""
+    """A snapshot that knows nothing, in a store where so many tools were forgotten before."""
     return Snapshot(generation=generation) if generation else EMPTY
 
 
 def new_maps(before: Snapshot, after: Snapshot) -> frozenset[Path]:
-    """The paths that were found to be maps between two snapshots: what was kept of their keys has to go."""
+    """The paths that were learned to be maps between two snapshots: what was kept of their keys has to go."""
     return frozenset(decision.path for decision in after.maps_learned) - {d.path for d in before.maps_learned}
 
 
@@ -94,17 +94,17 @@ def _is_later(row: Row, now: Row | None) -> bool:
 
 def more_rows(before: Mapping[K, Row | Quarantined], now: Mapping[K, Row | Quarantined]) -> list[Row]:
     """What was seen between two snapshots, as rows."""
-    found = []
+    grown = []
     for key, entry in now.items():
         known = before.get(key)
         if known is entry:
             continue
         row, seen = row_of(entry), row_of(known).count if known is not None else 0
         if row.count > seen:
-            found.append(msgspec.structs.replace(row, count=row.count - seen) if seen else row)
-    return found
+            grown.append(msgspec.structs.replace(row, count=row.count - seen) if seen else row)
+    return grown
 
 
 def row_of(entry: Row | Quarantined) -> Row:
-    """The row of a shape, whether it taught or is held."""
+    """The row of a shape, whether it was learned or is quarantined."""
     return entry.row if isinstance(entry, Quarantined) else entry

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 VARIABLE: Final = "TOOLPULSE_DB"
 """The environment variable that holds the URL of the default store."""
 
-PLACE: Final = ".toolpulse/toolpulse.db"
+DEFAULT_FILE: Final = ".toolpulse/toolpulse.db"
 """The SQLite file without one, below the working directory."""
 
 
@@ -32,4 +32,4 @@ def default_store() -> Store:
     from toolpulse.stores.sql.store import SqlStore
     from toolpulse.stores.sqlite import SqliteEngine
 
-    return SqlStore(SqliteEngine(PLACE, optional=True))
+    return SqlStore(SqliteEngine(DEFAULT_FILE, optional=True))

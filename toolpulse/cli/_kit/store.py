@@ -13,7 +13,7 @@ from toolpulse.cli._kit.exits import Exit, complain
 from toolpulse.cli._kit.text import listed, plural, with_key
 from toolpulse.errors import ConfigurationError, StoreError, StoreMissing, StoreUnreadable
 from toolpulse.stores import open_store
-from toolpulse.stores.default import PLACE, VARIABLE
+from toolpulse.stores.default import DEFAULT_FILE, VARIABLE
 
 if TYPE_CHECKING:
     from toolpulse.state.snapshot import Snapshot
@@ -29,14 +29,14 @@ def db_argument(parser: argparse.ArgumentParser) -> None:
     """``--db``: the URL of the store; it becomes ``args.db``."""
     parser.add_argument("--db", metavar="URL",
                         help=f"the store: sqlite:///file or postgresql://... (default ${VARIABLE}, "
-                        f"else {_SQLITE}{PLACE})")  # fmt: skip
+                        f"else {_SQLITE}{DEFAULT_FILE})")  # fmt: skip
 
 
 def url_of(args: argparse.Namespace) -> str:
     """The URL that was given, else that of the environment variable, else the default one."""
     if args.db is not None:
         return str(args.db)
-    return os.environ.get(VARIABLE) or _SQLITE + PLACE
+    return os.environ.get(VARIABLE) or _SQLITE + DEFAULT_FILE
 
 
 def file_of(url: str) -> Path | None:

@@ -41,10 +41,7 @@ def drift_event(entry: Entry, history: History, *, ids: bool = False) -> list[Te
     event = entry.event
     if not event.changes:
         return columns([[*_risk_and_tool(event, history), Text(safe(event.summary))]])
-    rows = [
-        [Text(safe(c.path)), Text(safe(_change(c.rule_id, c.before, c.after))), Text(safe(because(c)), "dim")]
-        for c in event.changes
-    ]
+    rows = [[Text(safe(c.path)), Text(safe(c.what)), Text(safe(because(c)), "dim")] for c in event.changes]
     below = [f"for {line}" for line in _consumers(event, history)]
     below += [f"seen in part: {line}" for line in event.coverage]
     below += [f"decision: {event.decision}"] if event.decision else []
@@ -78,11 +75,6 @@ def _consumers(event: DriftEvent, history: History) -> list[str]:
     risks = [f"{name}: {risk}" for name, risk in sorted(event.risks.items())]
     risks += [f"{name}: quiet" for name in quiet] if len(quiet) < 4 else [f"{len(quiet)} others: quiet"]
     return [", ".join(risks)]
-
-
-def _change(rule_id: str, before: str, after: str) -> str:
-    # a new form of an element stands beside the known ones, in place of none
-    return after if rule_id == "element-shape-new" else f"{before} -> {after}"
 
 
 def because(change: object) -> str:

@@ -17,8 +17,9 @@ from toolpulse.cli._kit.targets import glob_argument, tool_argument, tool_of
 from toolpulse.cli._kit.text import is_named
 from toolpulse.cli._kit.times import moment, since
 from toolpulse.cli._views.history import History, Line
-from toolpulse.events import DriftEvent, drift_event
+from toolpulse.events import DriftEvent
 from toolpulse.state.incidents import ACTIVE, Decision, Incident
+from toolpulse.state.reports import incident_event
 
 if TYPE_CHECKING:
     from toolpulse.state.snapshot import Snapshot
@@ -96,9 +97,7 @@ def _time(text: str) -> datetime:
 
 def _shown(incident: Incident, snapshot: Snapshot) -> ShownIncident:
     decisions = tuple(decision for decision in snapshot.decisions.values() if decision.incident == incident.id)
-    event = drift_event(
-        incident, time=incident.last_time, ordinal=snapshot.observations, before=None, after=None, encoding="native"
-    )
+    event = incident_event(incident, time=incident.last_time, ordinal=snapshot.observations)
     sentence = "; ".join(_sentence(decision, incident) for decision in decisions)
     return ShownIncident(incident, msgspec.structs.replace(event, decision=sentence or None), decisions)
 

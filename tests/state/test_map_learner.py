@@ -105,7 +105,7 @@ def test_keys_seen_before_are_gone_once_the_decision_is_taken(where, options):
     call(where({"steady": {"a": 1, "b": 1}}))
     assert monitor.flush()
     live = live_of(monitor)
-    assert_no_canary(live.baseline, live.incident_log, live._held, store.load("t", ""), monitor.events, tool)
+    assert_no_canary(live.baseline, live.incident_log, live.quarantine, store.load("t", ""), monitor.events, tool)
 
 
 def test_decisions_are_stored_and_only_grow():
@@ -139,7 +139,7 @@ def test_a_decision_is_told_with_its_figures_and_without_keys():
     said, told = monitor.events
     assert said.status == "learned"
     assert "1 of them maps" in said.summary
-    assert (told.status, told.summary) == ("noted", "data.scores: its keys are data")
+    assert (told.status, told.summary) == ("noted", "data.scores: keys vary, now treated as a map")
     assert told.changes[0].evidence == (
         "over 10 observations 50 keys (at most 5 at once), 0 of them in most, 50 in one only; values of 1 form"
     )
@@ -245,7 +245,7 @@ def test_what_a_map_was_learned_from_may_be_odd():
         monitor.observe("t", {"id": 1, "scores": {word(rng): value for value in values}})
     assert learned(monitor) == ["scores"]
     assert news(monitor) == []
-    assert live_of(monitor)._held == {}
+    assert live_of(monitor).quarantine.shapes == {}
 
 
 @pytest.mark.parametrize("size", [7, 50])
@@ -261,7 +261,7 @@ def test_batches_learn_the_same_maps(size):
         assert learned(monitor) == ["data.scores"]
         assert news(monitor) == []
         live = live_of(monitor)
-        assert_no_canary(live.baseline, live.incident_log, live._held, live._newest)
+        assert_no_canary(live.baseline, live.incident_log, live.quarantine, live._newest)
 
 
 def test_a_map_that_is_empty_at_times_is_missed_when_it_stays_empty():
@@ -285,4 +285,4 @@ def test_a_batch_that_waited_names_no_key_in_what_was_cut():
         assert [c.path for e in monitor.events for c in e.changes if c.rule_id == "truncation-changed"] == [
             "users.*.tags"
         ]
-        assert_no_canary(monitor.events, live_of(monitor)._cuts, live_of(monitor).rows)
+        assert_no_canary(monitor.events, live_of(monitor).cuts, live_of(monitor).rows)

@@ -13,7 +13,8 @@ from toolpulse import shape_of
 from toolpulse.evidence.profile import Profile, fold, merge
 from toolpulse.evidence.rows import Row
 from toolpulse.shape import Walker
-from toolpulse.state.learner import MOST_FIELDS, MOST_SHAPES, LiveBaseline
+from toolpulse.state.learning.live_baseline import MOST_SHAPES, LiveBaseline
+from toolpulse.state.learning.map_learner import MOST_FIELDS
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
@@ -35,12 +36,12 @@ def folded(rows):
     return fold((row.shape, row.sightings, row.encoding, row.cuts) for row in rows)
 
 
-def taught_by(rows):
-    """A baseline that was taught rows, one after the other."""
-    taught = LiveBaseline(Walker())
+def learned_from(rows):
+    """A baseline that learned rows, one after the other."""
+    baseline = LiveBaseline(Walker())
     for row in rows:
-        taught.teach(row)
-    return taught
+        baseline.learn(row)
+    return baseline
 
 
 @settings(max_examples=25)
@@ -48,12 +49,12 @@ def taught_by(rows):
 def test_the_profile_does_not_depend_on_what_was_let_go(numbers, rng):
     """Beyond two hundred shapes the rarest go; what they showed stays, whatever the order."""
     rows = rows_of(map(bits, numbers))
-    taught = taught_by(rows)
-    assert len(taught.rows) <= MOST_SHAPES
-    assert taught.profile.plain() == folded(rows).plain()
-    assert merge(folded(taught.rows), taught.merged).plain() == folded(rows).plain()
+    baseline = learned_from(rows)
+    assert len(baseline.rows) <= MOST_SHAPES
+    assert baseline.profile.plain() == folded(rows).plain()
+    assert merge(folded(baseline.rows), baseline.merged).plain() == folded(rows).plain()
     rng.shuffle(rows)
-    assert taught_by(rows).profile.plain() == folded(rows).plain()
+    assert learned_from(rows).profile.plain() == folded(rows).plain()
 
 
 @settings(max_examples=30)
@@ -62,22 +63,24 @@ def test_the_evidence_of_what_was_let_go_is_exact_for_any_responses(responses):
     """Arrays, maps, nulls and nesting included, at a bound of four."""
     rows = rows_of(responses)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("toolpulse.state.learner.MOST_SHAPES", 4)
-        taught = taught_by(rows)
-    assert len(taught.rows) <= 4
-    assert merge(folded(taught.rows), taught.merged).plain() == folded(rows).plain()
-    assert sum(row.count for row in taught.rows) + taught.merged.observations.count == len(rows)
+        patched.setattr("toolpulse.state.learning.live_baseline.MOST_SHAPES", 4)
+        baseline = learned_from(rows)
+    assert len(baseline.rows) <= 4
+    assert merge(folded(baseline.rows), baseline.merged).plain() == folded(rows).plain()
+    assert sum(row.count for row in baseline.rows) + baseline.merged.observations.count == len(rows)
 
 
 def test_large_shapes_are_kept_up_to_a_size(monkeypatch):
     """Two hundred shapes of a hostile tool could be gigabytes; what is let go stays in the evidence."""
-    monkeypatch.setattr("toolpulse.state.learner.MOST_TEXT", 1_000)
+    monkeypatch.setattr("toolpulse.state.learning.live_baseline.MOST_TEXT", 1_000)
     rows = rows_of({"id": 1, **{f"{letter * 60}": n for letter in letters}} for n, letters in enumerate(WORDS))
-    taught = taught_by(rows)
-    assert 1 < len(taught.rows) < len(rows)
-    assert sum(len(row.shape.text) for row in taught.rows) <= 1_000
-    assert taught.profile.plain() == folded(rows).plain()
-    assert len(taught_by([Row(shape_of({"x" * 200: {str(n): 1}}).shape, 1, n + 1, n + 1) for n in range(3)]).rows) >= 1
+    baseline = learned_from(rows)
+    assert 1 < len(baseline.rows) < len(rows)
+    assert sum(len(row.shape.text) for row in baseline.rows) <= 1_000
+    assert baseline.profile.plain() == folded(rows).plain()
+    assert (
+        len(learned_from([Row(shape_of({"x" * 200: {str(n): 1}}).shape, 1, n + 1, n + 1) for n in range(3)]).rows) >= 1
+    )
 
 
 @given(json_with_maps)
@@ -95,9 +98,9 @@ def test_the_rarest_goes_first():
     for seed in range(2):
         rows = rows_of(map(bits, range(400)))
         random.Random(seed).shuffle(rows)
-        taught = taught_by([common, *rows])
-        assert common.shape in {row.shape for row in taught.rows}
-        kept.append({row.shape for row in taught.rows})
+        baseline = learned_from([common, *rows])
+        assert common.shape in {row.shape for row in baseline.rows}
+        kept.append({row.shape for row in baseline.rows})
     assert len(kept[0]) == MOST_SHAPES
     assert kept[0] == kept[1]
 
@@ -160,8 +163,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_ever_new_field_names_are_bounded(name, monkeypatch):
     """A tool that invents names must not fill the memory; the place is read as a map, which is told of."""
-    monkeypatch.setattr("toolpulse.state.learner.MOST_FIELDS", 100)
-    monkeypatch.setattr("toolpulse.state.incidents.MOST_INCIDENTS", 50)
+    monkeypatch.setattr("toolpulse.state.learning.map_learner.MOST_FIELDS", 100)
+    monkeypatch.setattr("toolpulse.state.incident_log.MOST_INCIDENTS", 50)
     store = MemoryStore()
     monitor = RecordingMonitor(store=store)
     rng = random.Random(5)
