@@ -80,7 +80,8 @@ class DriftEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     key: str
     incident: str | None
-    status: Status
+    status: str
+    """A ``Status``; an event of a newer version may have another one."""
     risk: Risk
     risks: dict[str, Risk]
     summary: str

@@ -14,6 +14,8 @@ from toolpulse.judgement.consumer import Consumer
 from toolpulse.runtime.keys import as_text
 from toolpulse.testing import RecordingMonitor
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 PATIENCE = 5.0
 """Seconds for a call that takes a millisecond; one that a response holds up waits for ever."""
 

@@ -17,6 +17,8 @@ from toolpulse.stores import open_store
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 FIRST = """
 import atexit, os, sys, threading, time
 late = []

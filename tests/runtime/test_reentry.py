@@ -14,7 +14,11 @@ from toolpulse import Consumer, Monitor
 from toolpulse.errors import DriftError
 
 MODES = [{"background": True, "flush_interval": 0.001}, {"background": False}]
-pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread")
+pytestmark = [
+    pytest.mark.attack,
+    pytest.mark.quick,
+    pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread"),
+]
 
 
 class Signals:

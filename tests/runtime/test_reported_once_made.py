@@ -8,6 +8,8 @@ from toolpulse import Consumer
 from toolpulse.state import tool_state as live_room
 from toolpulse.testing import RecordingMonitor
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 GOOD = {"id": 1, "items": [1, 2]}
 BROKEN = {"id": "x", "items": [1] * 150}
 

@@ -15,7 +15,11 @@ from toolpulse.runtime import lifetime
 from toolpulse.runtime.signals import Signals
 from toolpulse.stores import open_store
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no signals that a process may send itself")
+pytestmark = [
+    pytest.mark.attack,
+    pytest.mark.quick,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no signals that a process may send itself"),
+]
 
 CALLS = 21
 

@@ -20,6 +20,8 @@ from toolpulse.shape.map_keys import data_keys
 from toolpulse.shape.stream import StreamRecord
 from toolpulse.shape.text import MOST
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 FAMILIES = importlib.import_module("benchmarks.bench_worst").families()
 sys.path.pop(0)

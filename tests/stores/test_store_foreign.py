@@ -22,6 +22,8 @@ from toolpulse.stores import sqlite as _sqlite
 from toolpulse.stores.sqlite_file import APPLICATION, refuse_others
 from toolpulse.testing import RecordingMonitor
 
+pytestmark = [pytest.mark.attack, pytest.mark.quick]
+
 GOOD = {"id": 1, "name": "x"}
 
 

@@ -16,7 +16,7 @@ from toolpulse.stores import open_store
 from toolpulse.stores.sql import schema as _schema
 from toolpulse.testing import RecordingMonitor
 
-pytestmark = pytest.mark.swallows
+pytestmark = [pytest.mark.attack, pytest.mark.quick, pytest.mark.swallows]
 
 GOOD = {"id": 1, "name": "x", "tags": ["a"]}
 BREAK = {**GOOD, "id": "1"}

@@ -21,7 +21,7 @@ def test_memory_has_a_url():
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("memroy:", r"store: URL scheme 'memroy' is not known; memory:, sqlite:/// and postgresql:// are"),
+        ("memroy:", r"store: URL scheme 'memroy' is not known; memory:, .*postgresql://.* are"),
         ("", "store: URL scheme none is not known"),
         ("t.db", "store: URL scheme none is not known"),
         (f"{SECRET} and more", "store: URL scheme none is not known"),

@@ -185,7 +185,7 @@ def open_url(url: str, existing: bool, clock: Callable[[], float]) -> ScratchSto
             complaint="scratch",
         ),
     ),
-    (_STORES_TEST,),
+    (_STORES_TEST, "tests/stores/test_url.py"),
 )
 
 _SINKS_TEST = "tests/sinks/test_base.py"

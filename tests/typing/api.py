@@ -23,7 +23,7 @@ from toolpulse import (
     shape_of,
     watch,
 )
-from toolpulse.events import DriftEvent, Status
+from toolpulse.events import DriftEvent
 from toolpulse.judgement.findings import Finding
 from toolpulse.runtime.health import Health, ToolHealth
 from toolpulse.shape import Observation, Truncation
@@ -191,7 +191,7 @@ class MySink:
     def emit(self, event: DriftEvent) -> None:
         assert_type(event.id, str)
         assert_type(event.tool, str)
-        assert_type(event.status, Status)
+        assert_type(event.status, str)
         assert_type(event.incident, str | None)
         assert_type(event.risk, Risk)
         assert_type(event.risks, dict[str, Risk])
