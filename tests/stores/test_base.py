@@ -66,7 +66,7 @@ def test_a_scheme_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "mine", mine)
     monkeypatch.setitem(SCHEMES, "mine", "mine")
     assert open_store("Mine://x", existing=True)[:2] == ("Mine://x", True)
-    with pytest.raises(ConfigurationError, match="memory:, .* and mine:// are"):
+    with pytest.raises(ConfigurationError, match=r"memory:, .* and mine:// are"):
         open_store("yours:")
 
 
