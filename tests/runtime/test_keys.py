@@ -11,7 +11,7 @@ from toolpulse.errors import ConfigurationError
 from toolpulse.events import decode, encode
 from toolpulse.runtime import monitor as monitor_room
 from toolpulse.runtime.keys import MOST_KEYS, OTHER_KEY, OTHER_TOOLS, as_text
-from toolpulse.runtime.tool_probe import NO_KEY
+from toolpulse.runtime.observer import NO_KEY
 from toolpulse.testing import RecordingMonitor
 
 
@@ -199,7 +199,7 @@ def test_tools_of_one_monitor_are_bounded_and_told_of_once(monkeypatch, caplog):
         assert (others.calls, others.errors, others.unjudged) == (36, 1, 35)
         assert sum(tool.calls for tool in health.tools.values()) == 41
         assert health.waiting == 0
-        assert not any(tool == OTHER_TOOLS for tool, _ in monitor._engine._store.tools())
+        assert not any(tool == OTHER_TOOLS for tool, _ in monitor._flusher.link.store.tools())
     assert [record.message for record in caplog.records if "more than 5 tools" in record.message] == [
         "toolpulse: more than 5 tools and keys; calls of further ones are counted as (other tools), and not judged"
     ]

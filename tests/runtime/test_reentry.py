@@ -95,8 +95,8 @@ def test_no_signal_loses_a_count_or_waits_for_its_own_thread(mode, on_drift):
     health = monitor.health().tools["t"]
     assert (health.calls, health.errors) == (calls + errors, errors)
     (channel,) = monitor._channels.values()
-    assert channel.live.calls.calls == health.calls
-    assert channel.live.observations + health.unjudged == calls
+    assert channel.state.calls.calls == health.calls
+    assert channel.state.observations + health.unjudged == calls
     assert slowest < 5, "it waited for a lock that it held itself"
     monitor.close()
 
