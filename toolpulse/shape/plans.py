@@ -6,13 +6,15 @@ Plans do not depend on where a record stands, hold no values, and are never made
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolpulse._base.canonical import digest
 from toolpulse.shape import kinds as known_kinds
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import DATA_LIKE, RECORD, data_keys, data_like
-from toolpulse.shape.nodes import Array, Object, Scalar, Shape
+from toolpulse.shape.nodes import Array, Object, Scalar, Shape, fewest, writing_work
+from toolpulse.shape.text_keys import text_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -27,21 +29,16 @@ _Cut: TypeAlias = tuple[str, int, int]
 """Which limit, how much was seen, how much there is."""
 
 
-class Last:
-    """A row met before, by the very keys and types that it had: most often the next one has the same."""
+Known: TypeAlias = "tuple[tuple[str, ...], tuple[type, ...], Plan | None]"
+"""A record met before: its keys, the types of its values, and its plan. One object, since threads share it."""
 
-    __slots__ = ("misses", "row")
-
-    def __init__(self) -> None:
-        self.row: tuple[tuple[str, ...], tuple[Any, ...], Plan] | None = None
-        """Keys, types and plan; one object, since threads share it."""
-        self.misses = 0
+NOT_KNOWN: Final[Known] = ((), (), None)
 
 
 class Plan:
     """What is known of a record by its keys and the types of its values."""
 
-    __slots__ = ("children", "cut", "has_content", "inner", "kinds", "last", "names", "shape", "shapes", "size")
+    __slots__ = ("children", "cut", "has_content", "inner", "kinds", "names", "shape", "shapes", "size")
 
     def __init__(
         self, names: tuple[str, ...], children: list[Shape | None], keys: Mapping[str, Any], cut: tuple[_Cut, ...]
@@ -54,8 +51,6 @@ class Plan:
         self.inner = tuple([(name, keys[name]) for name, child in fields if child is None])
         self.has_content = "content" in names
         """Whether it may be an envelope."""
-        self.last: list[Last] = [Last() for _ in self.inner]
-        """The row met last in each of the inner fields: most often the next one is like it."""
         self.cut = cut
         self.kinds: tuple[type, ...] = ()
         """The types that the rows it is kept by name; while they are here no other type has one of their ids."""
@@ -79,9 +74,10 @@ class Plan:
 _MOST_KEYS = 4096 * 64
 """Keys of records that are remembered; a plan itself takes about as much memory as some."""
 _KEYS_A_PLAN = 61
-_MOST_MISSES = 4
 _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
+_MOST_SETS: Final = 64
+_LARGEST_SET: Final = 1_000  # of writing_work
 _FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 # Of a name that is compared with the forms of data, hashed, or both; of a number that is written.
 _OF_AN_OBJECT = 8
@@ -98,8 +94,14 @@ class Plans:
         self.limits = limits
         self.known: dict[Row, Plan] = {}
         """By ``row_of``."""
-        self.flat: dict[frozenset[type], Shape] = {}
+        self.latest: dict[tuple[str, ...], Known] = {}
+        """The record met last of those with these keys."""
+        self._flat: dict[frozenset[type], Shape] = {}
         """Arrays of scalars, by the types of their elements."""
+        self._alike: dict[type, Shape] = {}
+        """Those of one type."""
+        self._fewest: dict[frozenset[Shape], tuple[int, frozenset[Shape]]] = {}
+        """Shapes found in a container: what comparing them takes, and those that are kept."""
         self._arrays: dict[frozenset[Shape], Shape] = {}
         self._kept = 0
         self._generation = known_kinds.generation
@@ -114,31 +116,33 @@ class Plans:
         """Drop what is remembered; it is made again as records are met."""
         self._kept = 0
         self.known.clear()
-        self.flat.clear()
+        self.latest.clear()
+        self._flat.clear()
+        self._alike.clear()
 
-    def like(self, value: dict[Any, Any], last: Last) -> Plan | None:
-        """The plan of a record met before; None where there is none. Told by identity where it is like the last one."""
-        if last.row is not None:
-            keys, kinds, plan = last.row
-            if len(value) == len(keys):
-                try:
-                    for (key, child), known, kind in zip(value.items(), keys, kinds, strict=False):
-                        if key is not known or type(child) is not kind:
-                            break
-                    else:
-                        last.misses = 0
-                        return plan
-                except RuntimeError:  # somebody else writes to it meanwhile
-                    pass
-        return self._looked_up(value, last)
+    def find(self, value: dict[Any, Any]) -> Known:
+        """What is known of a record that was met before; ``NOT_KNOWN`` where it was not, or may not be looked up."""
+        if len(value) > self.limits.fields:
+            return NOT_KNOWN
+        keys = text_keys(value)
+        if keys is None:
+            return NOT_KNOWN
+        known = self.latest.get(keys, NOT_KNOWN)
+        # types are told apart by identity, which asks no metaclass
+        if known[2] is not None and all(map(is_, map(type, value.values()), known[1])):
+            return known
+        return self.look_up(keys, value)
 
-    def _looked_up(self, value: dict[Any, Any], last: Last) -> Plan | None:
-        row = row_of(value) if len(value) <= self.limits.fields else None
-        plan = self.known.get(row) if row is not None else None
-        if plan is not None and row is not None and last.misses < _MOST_MISSES:
-            last.row = (row[0], row[1], plan)
-            last.misses += 1
-        return plan
+    def look_up(self, keys: tuple[str, ...], value: dict[Any, Any]) -> Known:
+        """The same of a record of these keys, which are plain text, where the latest with these keys is another."""
+        kinds = tuple(map(type, value.values()))
+        plan = self.known.get((keys, hashable(kinds), None))
+        if plan is None:
+            return NOT_KNOWN
+        if len(self.latest) > len(self.known):
+            self.latest.clear()
+        self.latest[keys] = known = (keys, kinds, plan)
+        return known
 
     def plan(self, row: Row, value: dict[str, Any], *, plain: bool) -> Plan | None:
         """The plan of a record of this row, kept for the next one where its keys are ``plain``.
@@ -167,6 +171,7 @@ class Plans:
         if self._kept > _MOST_KEYS:
             self._kept = 0
             self.known.clear()
+            self.latest.clear()
         self._kept += _KEYS_A_PLAN + len(row[0])
         self.known[row] = plan
 
@@ -194,12 +199,47 @@ class Plans:
             self._arrays[elements] = shape
         return shape
 
+    def flat_array(self, members: list[Any]) -> Shape | None:
+        """The shape of an array of scalars of types that were met before together; None of any other."""
+        if len(members) > self.limits.elements:
+            return None
+        if members:
+            first = type(members[0])
+            for member in members:
+                if type(member) is not first:
+                    break
+            else:
+                return self._alike.get(first) if type(first) is type else None
+        kinds = kinds_of(members)
+        return None if kinds is None else self._flat.get(kinds)
+
     def keep_flat(self, kinds: frozenset[type], shape: Shape) -> None:
         """Remember the shape of arrays of scalars of these types."""
         if kinds <= SCALARS.keys() and len(kinds) <= self.limits.shapes:
-            if len(self.flat) >= _MOST_ARRAYS:
-                self.flat.clear()
-            self.flat[kinds] = shape
+            if len(self._flat) >= _MOST_ARRAYS:
+                self._flat.clear()
+                self._alike.clear()
+            self._flat[kinds] = shape
+            if len(kinds) == 1:
+                self._alike.update(dict.fromkeys(kinds, shape))
+
+    def fewest(self, found: set[Shape], left: int) -> tuple[int, frozenset[Shape] | None]:
+        """What it takes to compare these shapes, and the smallest of them, as many as are kept of an array.
+
+        None where that takes all of what is left. Compared once for a set that is met again.
+        """
+        shapes = frozenset(found)
+        known = self._fewest.get(shapes)
+        if known is None:
+            work = writing_work(shapes)
+            if work >= left:
+                return work, None
+            known = (work, fewest(shapes, self.limits.shapes))
+            if work <= _LARGEST_SET:
+                if len(self._fewest) >= _MOST_SETS:
+                    self._fewest.clear()
+                self._fewest[shapes] = known
+        return known if known[0] < left else (known[0], None)
 
 
 def _scalar(value: object) -> Shape | None:
@@ -240,28 +280,28 @@ def row_of(value: dict[Any, Any], told: str | None = None) -> Row | None:
     interpreter's code alone. Any other key does it by its own, and any other type by its metaclass's: such a type
     stands there by its id.
     """
-    keys = tuple(value)
-    for key in keys:
-        if type(key) is not str:
-            return None
-    kinds = tuple(map(type, value.values()))
+    keys = text_keys(value)
+    return None if keys is None else (keys, hashable(tuple(map(type, value.values()))), told)
+
+
+def hashable(kinds: tuple[type, ...]) -> tuple[Any, ...]:
+    """Types by which something may be looked up: their ids where the metaclass of one would be asked for its hash."""
     for kind in kinds:
         if type(kind) is not type:
-            return keys, tuple(map(id, kinds)), told
-    return keys, kinds, told
+            return tuple(map(id, kinds))
+    return kinds
 
 
 def kinds_of(members: list[Any]) -> frozenset[type] | None:
-    """The types of the members of an array; None where one of them must not be hashed, as ``row_of`` says."""
-    first = type(members[0]) if members else None
-    for member in members:
-        if type(member) is not first:
-            break
-    else:
-        return _NO_KINDS if first is None else frozenset((first,)) if type(first) is type else None
+    """The types of the members of an array; None where one must not be hashed, or the first is a dict or list."""
+    if not members:
+        return _NO_KINDS
+    first = type(members[0])
+    if first is dict or first is list or type(first) is not type:
+        return None
     kinds = list(map(type, members))
     for kind in kinds:
-        if type(kind) is not type:
+        if kind is not first and type(kind) is not type:
             return None
     return frozenset(kinds)
 

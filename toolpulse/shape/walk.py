@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolpulse._base.paths import ITEMS, VALUES, Path, Segment
 from toolpulse.shape.budget import Budget
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import RECORD
-from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, fewest, writing_work
-from toolpulse.shape.plans import Last, are_names, by_name, key_work, kinds_of, row_of
+from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, writing_work
+from toolpulse.shape.plans import NOT_KNOWN, are_names, by_name, key_work, kinds_of, row_of
 from toolpulse.shape.text import UnreadText
+from toolpulse.shape.text_keys import TEXT_KEYED, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -149,7 +151,9 @@ class Walk(Budget):
             return plan.shape
         for limit, seen, total in plan.cut:
             self._cut(limit, seen, total)
-        self._take(_TO_ENTER)
+        self.work -= _TO_ENTER
+        if self.work <= 0:
+            self._take(0)
         self._open.append(id(owner))
         self._depth += 1
         self._path.append("")
@@ -165,22 +169,25 @@ class Walk(Budget):
     def _inner(self, value: dict[str, Any], plan: Plan) -> list[Shape]:
         """The shapes of the fields of a record that are no scalars."""
         at_ease = self._reading is None and self._depth < self._limits.depth
+        find, flat = self._plans.find, self._plans.flat_array
         path, met, found = self._path, self._met, []
-        for index, (name, key) in enumerate(plan.inner):
+        for name, key in plan.inner:
             child = value[key]
             shape = None
             if at_ease and self.left > 0:
-                kind = type(child)
-                if kind is dict:
-                    known = self._plans.like(child, plan.last[index])
-                    if known is not None and known.shape is not None:
-                        self.left -= known.size
+                if type(child) is dict:
+                    known = find(child)[2]
+                    if known is not None:
                         shape = known.shape
-                    elif known is not None:
-                        path[-1] = name
-                        shape = self._record(child, known, child)
-                elif kind is list and len(child) <= self._limits.elements:
-                    shape = self._flat(child)
+                        if shape is not None:
+                            self.left -= known.size
+                        else:
+                            path[-1] = name
+                            shape = self._record(child, known, child)
+                elif type(child) is list:
+                    shape = flat(child)
+                    if shape is not None:
+                        self.left -= len(child)
             if shape is None:
                 path[-1] = name
                 shape = self.visit(child)
@@ -188,14 +195,6 @@ class Walk(Budget):
             if shape not in met:
                 self._meet(shape)
         return found
-
-    def _flat(self, child: list[Any]) -> Shape | None:
-        """The shape of a known array of scalars; None where it must be walked."""
-        kinds = kinds_of(child)
-        flat = self._plans.flat.get(kinds) if kinds is not None else None
-        if flat is not None:
-            self.left -= len(child)
-        return flat
 
     def _map(self, value: dict[Any, Any]) -> Shape:
         if self._closed(value):
@@ -208,11 +207,11 @@ class Walk(Budget):
         if self._closed(owner):
             return UNKNOWN
         looked_at = list(islice(items, self._limits.elements))
-        kinds = kinds_of(looked_at)
-        flat = self._plans.flat.get(kinds) if kinds is not None else None
-        if flat is not None and len(looked_at) == total:
+        flat = self._plans.flat_array(looked_at) if len(looked_at) == total else None
+        if flat is not None:
             self.left -= total
             return flat
+        kinds = kinds_of(looked_at)
         shape = self._plans.array(self._members(owner, looked_at, total, ITEMS, kinds))
         if kinds is not None:
             self._plans.keep_flat(kinds, shape)
@@ -241,12 +240,13 @@ class Walk(Budget):
 
     def _fewest(self, found: set[Shape], known: int) -> set[Shape]:
         """The smallest of the shapes; none where comparing them costs more than is left."""
-        self._take(writing_work(found))
-        if self.work <= 0:
+        work, kept = self._plans.fewest(found, self.work)
+        self._take(work)
+        if kept is None:
             self._cut("work", 0, known)
             return {UNKNOWN}
         self._cut("shapes", self._limits.shapes, known)
-        return set(fewest(found, self._limits.shapes))
+        return set(kept)
 
     def _scalars(self, members: list[Any], kinds: frozenset[type]) -> set[Shape] | None:
         """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
@@ -256,10 +256,12 @@ class Walk(Budget):
         self.left -= len(members)
         return cast("set[Shape]", found)
 
-    def _each(self, members: list[Any]) -> set[Shape]:
+    def _each(self, members: list[Any]) -> set[Shape]:  # noqa: C901 - what a record met before costs, without a call
         found: set[Shape] = set()
         at_ease = self._reading is None and self._depth < self._limits.depth
-        last, met, before = Last(), self._met, None
+        plans, met, before = self._plans, self._met, None
+        latest = plans.latest
+        keys, kinds, plan = NOT_KNOWN
         for index, member in enumerate(members):
             left = self.left - 1
             if left < 0:
@@ -267,17 +269,30 @@ class Walk(Budget):
                 found.add(UNKNOWN)
                 break
             self.left = left
-            plan = self._plans.like(member, last) if at_ease and type(member) is dict else None
-            if plan is None:
+            if not at_ease or type(member) is not dict:
                 shape = self.visit(member)
-            elif plan.shape is None or left == 0:
-                shape = self._record(member, plan, member)
             else:
-                self.left = left - plan.size
-                shape = plan.shape
+                if size_of(member) in TEXT_KEYED:
+                    its = tuple(member)
+                    if its != keys:
+                        keys, kinds, plan = latest.get(its, NOT_KNOWN)
+                    if plan is None or not all(map(is_, map(type, member.values()), kinds)):
+                        keys, kinds, plan = plans.look_up(its, member)
+                else:
+                    keys, kinds, plan = plans.find(member)
+                if plan is None:
+                    shape = self.visit(member)
+                elif plan.shape is None or left == 0:
+                    shape = self._record(member, plan, member)
+                else:
+                    self.left = left - plan.size
+                    shape = plan.shape
             if shape is not before:
                 found.add(shape)
                 before = shape
                 if shape not in met:
-                    self._meet(shape)
+                    met.add(shape)
+                    self.work = work = self.work - shape.work
+                    if work <= 0:
+                        self._take(0)
         return found
