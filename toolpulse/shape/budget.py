@@ -13,7 +13,7 @@ from toolpulse._base.paths import Path, Segment, format_path
 from toolpulse.shape.nodes import Shape
 from toolpulse.shape.observation import Limits, Truncation
 
-LEAST_WORK: Final = 20_000
+LEAST_WORK: Final = 48_000
 """Units of about a microsecond, or less, that a walk may take beside its nodes; more where more nodes are allowed."""
 
 _TO_CUT: Final = 6

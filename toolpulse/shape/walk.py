@@ -262,16 +262,15 @@ class Walk(Budget):
         plans, met, before = self._plans, self._met, None
         latest = plans.latest
         keys, kinds, plan = NOT_KNOWN
+        left = self.left
         for index, member in enumerate(members):
-            left = self.left - 1
-            if left < 0:
+            if left <= 0:
+                self.left = left
                 self._cut(self._spent, index, len(members))
                 found.add(UNKNOWN)
                 break
-            self.left = left
-            if not at_ease or type(member) is not dict:
-                shape = self.visit(member)
-            else:
+            left -= 1
+            if at_ease and type(member) is dict:
                 if size_of(member) in TEXT_KEYED:
                     its = tuple(member)
                     if its != keys:
@@ -280,19 +279,21 @@ class Walk(Budget):
                         keys, kinds, plan = plans.look_up(its, member)
                 else:
                     keys, kinds, plan = plans.find(member)
-                if plan is None:
-                    shape = self.visit(member)
-                elif plan.shape is None or left == 0:
-                    shape = self._record(member, plan, member)
-                else:
-                    self.left = left - plan.size
-                    shape = plan.shape
+            else:
+                plan = None
+            if plan is not None and plan.shape is not None and left > 0:
+                left -= plan.size
+                shape = plan.shape
+            else:
+                self.left = left
+                shape = self.visit(member) if plan is None else self._record(member, plan, member)
+                left = self.left
             if shape is not before:
                 found.add(shape)
                 before = shape
                 if shape not in met:
-                    met.add(shape)
-                    self.work = work = self.work - shape.work
-                    if work <= 0:
-                        self._take(0)
+                    self.left = left
+                    self._meet(shape)
+                    left = self.left
+        self.left = left
         return found
