@@ -14,7 +14,7 @@ from toolpulse.shape import kinds as known_kinds
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import DATA_LIKE, RECORD, data_keys, data_like
 from toolpulse.shape.nodes import Array, Object, Scalar, Shape, fewest, writing_work
-from toolpulse.shape.text_keys import text_keys
+from toolpulse.shape.text_keys import TEXT_KEYED, has_text_keys, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -80,10 +80,10 @@ _MOST_SETS: Final = 64
 _LARGEST_SET: Final = 1_000  # of writing_work
 _FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 # Of a name that is compared with the forms of data, hashed, or both; of a number that is written.
-_OF_AN_OBJECT = 8
-_ASCII_A_UNIT = 128
-_OTHERS_A_UNIT = 32
-_BITS_A_UNIT = 64
+_OF_AN_OBJECT = 20
+_ASCII_A_UNIT = 64
+_OTHERS_A_UNIT = 16
+_BITS_A_UNIT = 32
 _MOST_BITS = 8192  # Python refuses to print much longer integers in decimal
 
 
@@ -122,11 +122,9 @@ class Plans:
 
     def find(self, value: dict[Any, Any]) -> Known:
         """What is known of a record that was met before; ``NOT_KNOWN`` where it was not, or may not be looked up."""
-        if len(value) > self.limits.fields:
+        if len(value) > self.limits.fields or not (size_of(value) in TEXT_KEYED or has_text_keys(value)):
             return NOT_KNOWN
-        keys = text_keys(value)
-        if keys is None:
-            return NOT_KNOWN
+        keys = tuple(value)
         known = self.latest.get(keys, NOT_KNOWN)
         # types are told apart by identity, which asks no metaclass
         if known[2] is not None and all(map(is_, map(type, value.values()), known[1])):
@@ -205,11 +203,13 @@ class Plans:
             return None
         if members:
             first = type(members[0])
+            if first is dict or first is list or type(first) is not type:
+                return None
             for member in members:
                 if type(member) is not first:
                     break
             else:
-                return self._alike.get(first) if type(first) is type else None
+                return self._alike.get(first)
         kinds = kinds_of(members)
         return None if kinds is None else self._flat.get(kinds)
 
@@ -280,8 +280,7 @@ def row_of(value: dict[Any, Any], told: str | None = None) -> Row | None:
     interpreter's code alone. Any other key does it by its own, and any other type by its metaclass's: such a type
     stands there by its id.
     """
-    keys = text_keys(value)
-    return None if keys is None else (keys, hashable(tuple(map(type, value.values()))), told)
+    return (tuple(value), hashable(tuple(map(type, value.values()))), told) if has_text_keys(value) else None
 
 
 def hashable(kinds: tuple[type, ...]) -> tuple[Any, ...]:

@@ -16,22 +16,25 @@ from toolpulse._base.canonical import JSONError, load_tolerant
 MOST: Final = 4_194_304
 """Characters of JSON text that are decoded in a response, where what they hold does not take too long."""
 
-_FREE: Final = 262_144
+FREE: Final = 262_144
 """Characters of a response that are decoded whatever they hold: at most some 10 ms, for lists in lists. Counting what
 a text holds takes a quarter of decoding it or more."""
 
-_WORK: Final = 16_000_000
+WORK: Final = 16_000_000
 """Nanoseconds that decoding what is beyond those may take, by the estimate below."""
 
-_A_CHARACTER: Final = 3
+_A_CHARACTER: Final = 2
 _A_CONTAINER: Final = 250
 _A_MEMBER: Final = 40
 _A_MEMBER_NOT_ASCII: Final = 150
-_A_KEY: Final = 100
+_A_KEY: Final = 60
 _A_LONG_DIGIT: Final = 40
-_STEP: Final = 32
+_STEP: Final = 16
 _LONG_INTEGER: Final = re.compile(r"[0-9]{12,}")
-"""Every 32nd character of an integer of some 400 digits or more: reading those takes the square of their length."""
+"""Every 16th character of an integer of some 200 digits or more: reading those takes the square of their length."""
+
+_PART: Final = 262_144
+"""Characters that are counted at a time, so that counting ends where the work is more than is left."""
 
 _PLAIN: Final = 2_048
 """Characters of a response's first texts that are decoded by msgspec alone. A number of 1e289 or more takes it 20
@@ -74,9 +77,9 @@ class TextBudget:
 
     def __init__(self, characters: int = MOST) -> None:
         self.left = characters
-        self.free = _FREE
+        self.free = FREE
         self.plain = _PLAIN
-        self.work = _WORK if characters <= MOST else _WORK * characters // MOST
+        self.work = WORK if characters <= MOST else WORK * characters // MOST
 
     def decoded(self, text: str) -> object:
         """The JSON object or array that the text holds, else the text; ``UnreadText`` where it takes too long."""
@@ -110,10 +113,10 @@ class TextBudget:
         if size <= self.free:
             self.free -= size
         else:
-            work = times * decoding_work(text)
-            if work > self.work:
+            self.work -= times * decoding_work(text, self.work // times)
+            if self.work < 0:
+                self.work = 0  # nor is what another text holds counted
                 return False
-            self.work -= work
         self.left -= size
         return True
 
@@ -121,15 +124,18 @@ class TextBudget:
         return UnreadText(len(text)) if _is_closed(text) and _JSON.match(text) else text
 
 
-def decoding_work(text: str) -> int:
-    """About how many nanoseconds decoding a text takes, by counting what it holds."""
-    return (
-        _A_CHARACTER * len(text)
-        + _A_CONTAINER * (text.count("[") + text.count("{"))
-        + (_A_MEMBER if text.isascii() else _A_MEMBER_NOT_ASCII) * text.count(",")
-        + _A_KEY * text.count(":")
-        + _A_LONG_DIGIT * _STEP * sum(map(len, _LONG_INTEGER.findall(text[::_STEP])))
-    )
+def decoding_work(text: str, most: int) -> int:
+    """About how many nanoseconds decoding a text takes, by counts that end where it is over ``most``."""
+    work = _A_CHARACTER * len(text)
+    member = _A_MEMBER if text.isascii() else _A_MEMBER_NOT_ASCII
+    for start in range(0, len(text), _PART):
+        if work > most:
+            break
+        part = text[start : start + _PART]
+        work += _A_CONTAINER * (part.count("[") + part.count("{"))
+        work += member * part.count(",") + _A_KEY * part.count(":")
+        work += _A_LONG_DIGIT * _STEP * sum(map(len, _LONG_INTEGER.findall(part[::_STEP])))
+    return work
 
 
 def _has_great_numbers(text: str) -> bool:

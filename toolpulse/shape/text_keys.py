@@ -39,11 +39,7 @@ TEXT_KEYED: Final = _sizes()
 """A dict of one of these sizes has no key but plain text."""
 
 
-def text_keys(value: dict[Any, Any]) -> tuple[str, ...] | None:
-    """The keys of a dict, where all of them are plain text; else None."""
-    keys = tuple(value)
-    if size_of(value) not in TEXT_KEYED:
-        for key in keys:
-            if type(key) is not str:
-                return None
-    return keys
+def has_text_keys(value: dict[Any, Any]) -> bool:
+    """Whether all keys of a dict are plain text."""
+    # a copy of the keys: somebody else may write to it meanwhile
+    return size_of(value) in TEXT_KEYED or all(type(key) is str for key in tuple(value))

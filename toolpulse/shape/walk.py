@@ -14,7 +14,7 @@ from toolpulse._base.paths import ITEMS, VALUES, Path, Segment
 from toolpulse.shape.budget import Budget
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import RECORD
-from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, writing_work
+from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape
 from toolpulse.shape.plans import NOT_KNOWN, are_names, by_name, key_work, kinds_of, row_of
 from toolpulse.shape.text import UnreadText
 from toolpulse.shape.text_keys import TEXT_KEYED, size_of
@@ -29,9 +29,11 @@ Reading: TypeAlias = Callable[[Path], str | None]
 
 MAP: Final = "map"
 
-_TO_ENTER = 3
-_TO_RENAME = 10
-_MOST_NAMES = 20_000
+_TO_ENTER_A_RECORD: Final = 3
+_TO_ENTER: Final = 6
+_TO_READ: Final = 12
+_TO_RENAME: Final = 10
+_MOST_NAMES: Final = 20_000
 
 
 class Walk(Budget):
@@ -70,7 +72,7 @@ class Walk(Budget):
         if self._closed(value):
             return UNKNOWN
         self._open.append(id(value))
-        self._take(_TO_ENTER)
+        self._take(_TO_READ)
         try:
             inner = reader(value)
         except Exception:  # noqa: BLE001 - the reader is the application's, the object the response's
@@ -94,7 +96,7 @@ class Walk(Budget):
         """An object whose keys are not plain text, read by the names that JSON would write."""
         if self._closed(value):
             return UNKNOWN
-        self._take(_TO_RENAME + key_work(dict.keys(value)))
+        self._take(_TO_RENAME + 2 * key_work(dict.keys(value)))
         if self.left <= 0:
             self._cut(self._spent, 0, 1)
             return UNKNOWN
@@ -149,9 +151,10 @@ class Walk(Budget):
         self.left -= plan.size
         if plan.shape is not None:
             return plan.shape
-        for limit, seen, total in plan.cut:
-            self._cut(limit, seen, total)
-        self.work -= _TO_ENTER
+        if plan.cut:
+            for limit, seen, total in plan.cut:
+                self._cut(limit, seen, total)
+        self.work -= _TO_ENTER_A_RECORD
         if self.work <= 0:
             self._take(0)
         self._open.append(id(owner))
@@ -161,7 +164,8 @@ class Walk(Budget):
         self._path.pop()
         self._depth -= 1
         self._open.pop()
-        shape = plan.of(tuple(found))
+        inner = tuple(found)
+        shape = plan.shapes.get(inner) or plan.of(inner)
         if shape not in self._met:
             self._meet(shape)
         return shape
@@ -256,7 +260,7 @@ class Walk(Budget):
         self.left -= len(members)
         return cast("set[Shape]", found)
 
-    def _each(self, members: list[Any]) -> set[Shape]:  # noqa: C901 - what a record met before costs, without a call
+    def _each(self, members: list[Any]) -> set[Shape]:  # noqa: PLR0912 - no calls for what was met before
         found: set[Shape] = set()
         at_ease = self._reading is None and self._depth < self._limits.depth
         plans, met, before = self._plans, self._met, None
@@ -291,9 +295,12 @@ class Walk(Budget):
             if shape is not before:
                 found.add(shape)
                 before = shape
-                if shape not in met:
-                    self.left = left
-                    self._meet(shape)
-                    left = self.left
+                if shape not in met:  # as in _meet
+                    met.add(shape)
+                    self.work = work = self.work - shape.work
+                    if work <= 0:
+                        self.left = left
+                        self._take(0)
+                        left = self.left
         self.left = left
         return found
