@@ -19,9 +19,9 @@ from toolpulse import Baseline, Limits, Monitor, Risk, shape_of
 from toolpulse.shape import Walker
 from toolpulse.shape.budget import LEAST_WORK
 from toolpulse.shape.map_keys import data_keys
+from toolpulse.shape.rows import TEXT_KEYED, has_text_keys, size_of
 from toolpulse.shape.stream import StreamRecord
 from toolpulse.shape.text import FREE, MOST, WORK, decoding_work
-from toolpulse.shape.text_keys import TEXT_KEYED, has_text_keys, size_of
 from toolpulse.stores import open_store
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -25,8 +25,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from toolpulse._base.classes import mro, name, own_dict, package, with_text_keys
 from toolpulse.errors import ConfigurationError
+from toolpulse.shape.rows import TEXT_KEYED, size_of
 from toolpulse.shape.text import MOST, TextBudget
-from toolpulse.shape.text_keys import TEXT_KEYED, size_of
 
 MODES: Final = ("auto", "none")
 

@@ -14,17 +14,13 @@ from toolpulse.shape import kinds as known_kinds
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import DATA_LIKE, RECORD, data_keys, data_like
 from toolpulse.shape.nodes import Array, Object, Scalar, Shape, fewest, writing_work
-from toolpulse.shape.text_keys import TEXT_KEYED, has_text_keys, size_of
+from toolpulse.shape.rows import TEXT_KEYED, Row, has_text_keys, hashable, kinds_of, paired, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from toolpulse.shape.observation import Limits
 
-Row: TypeAlias = tuple[tuple[str, ...], tuple[Any, ...], str | None]
-"""A record's keys, the types of its values or their ids, and what is told of objects where it stands."""
-
-_NO_KINDS: Final[frozenset[type]] = frozenset()
 _Cut: TypeAlias = tuple[str, int, int]
 """Which limit, how much was seen, how much there is."""
 
@@ -78,13 +74,6 @@ _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
 _MOST_SETS: Final = 64
 _LARGEST_SET: Final = 1_000  # of writing_work
-_FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-# Of a name that is compared with the forms of data, hashed, or both; of a number that is written.
-_OF_AN_OBJECT = 20
-_ASCII_A_UNIT = 64
-_OTHERS_A_UNIT = 16
-_BITS_A_UNIT = 32
-_MOST_BITS = 8192  # Python refuses to print much longer integers in decimal
 
 
 class Plans:
@@ -149,8 +138,8 @@ class Plans:
         """
         keys, kinds, told = row
         if not plain:
-            paired = {_paired(key): key for key in keys}
-            return None if _is_map(paired, told) else self._make(paired, value)
+            by_name = {paired(key): key for key in keys}
+            return None if _is_map(by_name, told) else self._make(by_name, value)
         if _is_map(keys, told):
             return None
         names = tuple(sorted(keys))
@@ -252,89 +241,6 @@ def _is_map(names: Iterable[str], told: str | None) -> bool:
         return False
     read = tuple(names)
     return data_keys(read) or (told is DATA_LIKE and (not read or data_like(read)))
-
-
-def are_names(keys: tuple[str, ...], longest: int) -> bool:
-    """Whether keys are names as they stand: text of JSON's characters, none of them longer than ``longest``."""
-    if all(map(str.isascii, keys)):
-        return not keys or max(map(len, keys)) <= longest
-    return max(map(len, keys)) <= longest and all(_paired(key) == key for key in keys)
-
-
-def key_work(keys: Collection[Any]) -> int:
-    """What reading these keys takes, in the units of ``Shape.work``, without reading them."""
-    work = _OF_AN_OBJECT + len(keys)
-    for key in keys:
-        kind = type(key)
-        if issubclass(kind, str):
-            work += str.__len__(key) // (_ASCII_A_UNIT if str.isascii(key) else _OTHERS_A_UNIT)
-        elif issubclass(kind, int):
-            work += int.bit_length(key) // _BITS_A_UNIT
-    return work
-
-
-def row_of(value: dict[Any, Any], told: str | None = None) -> Row | None:
-    """What the plan of a record is kept by; None where a key is no plain text.
-
-    To be looked up is to be hashed and compared. Plain text and types made by ``type`` itself do that by the
-    interpreter's code alone. Any other key does it by its own, and any other type by its metaclass's: such a type
-    stands there by its id.
-    """
-    return (tuple(value), hashable(tuple(map(type, value.values()))), told) if has_text_keys(value) else None
-
-
-def hashable(kinds: tuple[type, ...]) -> tuple[Any, ...]:
-    """Types by which something may be looked up: their ids where the metaclass of one would be asked for its hash."""
-    for kind in kinds:
-        if type(kind) is not type:
-            return tuple(map(id, kinds))
-    return kinds
-
-
-def kinds_of(members: list[Any]) -> frozenset[type] | None:
-    """The types of the members of an array; None where one must not be hashed, or the first is a dict or list."""
-    if not members:
-        return _NO_KINDS
-    first = type(members[0])
-    if first is dict or first is list or type(first) is not type:
-        return None
-    kinds = list(map(type, members))
-    for kind in kinds:
-        if kind is not first and type(kind) is not type:
-            return None
-    return frozenset(kinds)
-
-
-def by_name(value: dict[Any, Any]) -> dict[str, Any] | None:
-    """What a dict holds by field names as JSON writes them; no key is hashed or compared.
-
-    None where a key is no scalar, so that the keys must be data.
-    """
-    named: dict[str, Any] = {}
-    for key, child in tuple(dict.items(value)):
-        name = _name(key)
-        if name is None:
-            return None
-        named[name] = child
-    return named
-
-
-def _name(key: Any) -> str | None:
-    kind = type(key)  # not isinstance, which asks the key
-    if issubclass(kind, str):
-        return _paired(str.__str__(key))
-    if key is None or kind is bool:
-        return {None: "null", True: "true", False: "false"}[key]
-    if issubclass(kind, int):
-        return int.__repr__(key) if int.bit_length(key) < _MOST_BITS else int.__format__(key, "x")
-    if issubclass(kind, float):
-        return _FLOATS.get(float.__repr__(key), float.__repr__(key))
-    return None
-
-
-def _paired(name: str) -> str:
-    """Two surrogates that JSON text would read back as one character, as that character."""
-    return name if name.isascii() else name.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _short(name: str, limit: int) -> str:

@@ -5,7 +5,6 @@ What a text costs is counted, never timed, so that the same response is read the
 
 from __future__ import annotations
 
-import random
 import re
 from typing import Final
 
@@ -141,14 +140,15 @@ def decoding_work(text: str, most: int) -> int:
 def _has_great_numbers(text: str) -> bool:
     """Whether there is a number as great as msgspec takes long for, by a sample of the text; surely so in a short one.
 
-    The sample is drawn at random, so that no text can be made to escape it. Either way of decoding gives the same.
+    Where the sample is drawn depends on where the text lies in memory, which its author cannot know: no text can
+    be made to escape it. Either way of decoding gives the same.
     """
     size = len(text)
     if size <= _PLAIN:
         return True
-    step = 1_000 + int(1_000 * random.random())  # noqa: S311 - no secret
-    starts = range(int(step * random.random()), size, step)  # noqa: S311
-    sample = " ".join([text[start : start + _WINDOW] for start in starts])
+    place = id(text) >> 4
+    step = 1_000 + place % 997
+    sample = " ".join([text[start : start + _WINDOW] for start in range(place % step, size, step)])
     return any(great(sample) for great in _GREAT)
 
 

@@ -8,21 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolpulse._base.paths import ITEMS, VALUES, Path, Segment
 from toolpulse.shape.budget import Budget
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import RECORD
 from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape
-from toolpulse.shape.plans import NOT_KNOWN, are_names, by_name, key_work, kinds_of, row_of
+from toolpulse.shape.plans import NOT_KNOWN
+from toolpulse.shape.rows import TEXT_KEYED, are_names, by_name, key_work, kinds_of, row_of, scalars_of, size_of
 from toolpulse.shape.text import UnreadText
-from toolpulse.shape.text_keys import TEXT_KEYED, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.shape.plans import Plan, Plans, Row
+    from toolpulse.shape.plans import Plan, Plans
+    from toolpulse.shape.rows import Row
 
 Reading: TypeAlias = Callable[[Path], str | None]
 """What is told of the objects at a path: one of the three below, or nothing."""
@@ -226,8 +227,10 @@ class Walk(Budget):
     ) -> set[Shape]:
         """The distinct shapes of the first elements (values) of a container."""
         self._path.append(step)
-        found = None if kinds is None else self._scalars(looked_at, kinds)
-        if found is None:
+        found = None if kinds is None else scalars_of(kinds)
+        if found is not None:
+            self.left -= len(looked_at)
+        else:
             self._take(_TO_ENTER)
             self._open.append(id(owner))
             self._depth += 1
@@ -252,39 +255,27 @@ class Walk(Budget):
         self._cut("shapes", self._limits.shapes, known)
         return set(kept)
 
-    def _scalars(self, members: list[Any], kinds: frozenset[type]) -> set[Shape] | None:
-        """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
-        found = set(map(SCALARS.get, kinds))
-        if None in found:
-            return None
-        self.left -= len(members)
-        return cast("set[Shape]", found)
-
-    def _each(self, members: list[Any]) -> set[Shape]:  # noqa: PLR0912 - no calls for what was met before
+    def _each(self, members: list[Any]) -> set[Shape]:
         found: set[Shape] = set()
         at_ease = self._reading is None and self._depth < self._limits.depth
-        plans, met, before = self._plans, self._met, None
-        latest = plans.latest
+        plans, met, before, left = self._plans, self._met, None, self.left
         keys, kinds, plan = NOT_KNOWN
-        left = self.left
         for index, member in enumerate(members):
             if left <= 0:
                 self.left = left
                 self._cut(self._spent, index, len(members))
-                found.add(UNKNOWN)
-                break
+                return found | {UNKNOWN}
             left -= 1
-            if at_ease and type(member) is dict:
-                if size_of(member) in TEXT_KEYED:
-                    its = tuple(member)
-                    if its != keys:
-                        keys, kinds, plan = latest.get(its, NOT_KNOWN)
-                    if plan is None or not all(map(is_, map(type, member.values()), kinds)):
-                        keys, kinds, plan = plans.look_up(its, member)
-                else:
-                    keys, kinds, plan = plans.find(member)
-            else:
+            if not at_ease or type(member) is not dict:
                 plan = None
+            elif size_of(member) in TEXT_KEYED:
+                its = tuple(member)
+                if its != keys:
+                    keys, kinds, plan = plans.latest.get(its, NOT_KNOWN)
+                if plan is None or not all(map(is_, map(type, member.values()), kinds)):
+                    keys, kinds, plan = plans.look_up(its, member)
+            else:
+                keys, kinds, plan = plans.find(member)
             if plan is not None and plan.shape is not None and left > 0:
                 left -= plan.size
                 shape = plan.shape
@@ -295,10 +286,10 @@ class Walk(Budget):
             if shape is not before:
                 found.add(shape)
                 before = shape
-                if shape not in met:  # as in _meet
+                if shape not in met:  # as _meet does
                     met.add(shape)
-                    self.work = work = self.work - shape.work
-                    if work <= 0:
+                    self.work -= shape.work
+                    if self.work <= 0:
                         self.left = left
                         self._take(0)
                         left = self.left
