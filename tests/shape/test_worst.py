@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
 import re
+import sqlite3
 import sys
 import tracemalloc
 from pathlib import Path
@@ -17,8 +19,10 @@ from toolpulse import Baseline, Limits, Monitor, Risk, shape_of
 from toolpulse.shape import Walker
 from toolpulse.shape.budget import LEAST_WORK
 from toolpulse.shape.map_keys import data_keys
+from toolpulse.shape.rows import TEXT_KEYED, has_text_keys, size_of
 from toolpulse.shape.stream import StreamRecord
-from toolpulse.shape.text import MOST
+from toolpulse.shape.text import FREE, MOST, WORK, decoding_work
+from toolpulse.stores import open_store
 
 pytestmark = [pytest.mark.attack, pytest.mark.quick]
 
@@ -70,15 +74,15 @@ def test_a_cut_does_not_depend_on_what_was_met_before(family):
 
 
 def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
-    """Lists of ten records of which no two are alike."""
+    """Lists of twenty records of which no two are alike."""
     records = [{f"k{n}x{field}": 1 for field in range(fields)} for n in range(count)]
-    return [records[start : start + 10] for start in range(0, count, 10)]
+    return [records[start : start + 20] for start in range(0, count, 20)]
 
 
 def test_distinct_shapes_are_work():
     """Making a shape that was never seen costs many times what a look-up does, so fewer of them are looked at."""
-    assert not [cut for cut in shape_of(distinct(500)).truncations if cut.limit == "work"]
-    cut = shape_of(distinct(1_000)).truncations
+    assert not [cut for cut in shape_of(distinct(1_000)).truncations if cut.limit == "work"]
+    cut = shape_of(distinct(2_000)).truncations
     assert "work" in {one.limit for one in cut}
     assert re.search(r": \d+ of \d+ (parts|elements) seen", "\n".join(map(str, cut)))
 
@@ -86,7 +90,7 @@ def test_distinct_shapes_are_work():
 def test_more_nodes_allow_more_work():
     """Who raises the limit of nodes wants more to be looked at, whatever it is."""
     assert not [
-        cut for cut in shape_of(distinct(1_000), Limits(nodes=5 * LEAST_WORK)).truncations if cut.limit == "work"
+        cut for cut in shape_of(distinct(2_000), Limits(nodes=5 * LEAST_WORK)).truncations if cut.limit == "work"
     ]
 
 
@@ -107,6 +111,8 @@ def test_too_many_cuts_are_one():
 def test_texts_of_a_response_share_one_budget(monkeypatch):
     """Blocks, envelopes in envelopes and second attempts are all decoded in the caller's thread."""
     spent = 0
+    a_list = decoding_work("[]," * 1_000, WORK) / 3_000
+    most = FREE + WORK / a_list
 
     def counting(decode, times):
         def counted(text):
@@ -122,8 +128,85 @@ def test_texts_of_a_response_share_one_budget(monkeypatch):
     for last in ("1]", "NaN]", "!]"):
         block = {"type": "text", "text": lists + last}
         Walker().observe({"content": [block] * 900, "isError": False}, "auto")
-        assert MOST // 2 < spent <= MOST
+        assert most / 2 < spent <= most
         spent = 0
+
+
+ORDINARY = '{"id":"doc_17","title":"Retry budgets, and how to spend them","score":0.25,"clicks":812,"parent":null},'
+
+
+def test_megabytes_of_ordinary_text_are_read():
+    """A tool that answers with a long page of records is looked at; it is what a text holds that makes it slow."""
+    long = "[" + ORDINARY * 15_000 + "1]"
+    assert len(long) > 1_500_000
+    seen = shape_of(long, unwrap="auto")
+    assert [cut.limit for cut in seen.truncations] == ["elements"]
+    assert seen.shape.kind == "array"
+    dense = "[" + "[]," * 200_000 + "1]"
+    assert [cut.limit for cut in shape_of(dense, unwrap="auto").truncations] == ["text"]
+
+
+def test_a_refused_text_leaves_room_for_a_short_one():
+    """A block that is too long to be read must not hide the short ones after it."""
+    dense, short = "[" + "[]," * 200_000 + "1]", '{"id":1}'
+    content = [{"type": "text", "text": text} for text in (dense, short)]
+    seen = shape_of({"content": content, "isError": False}, unwrap="auto")
+    assert seen.shape.text == '["unknown",{"id":"integer"}]'
+
+
+@pytest.mark.parametrize("number", ["1e300", "1.7976931348623157E+308", "1e289"])
+def test_great_numbers_are_read_by_the_parser_that_is_quick_with_them(number, monkeypatch):
+    """One parser takes 20 microseconds for each of them, so a text that is full of them goes to the other."""
+    used = []
+    quick = toolpulse.shape.text._decode_floats_apart
+    monkeypatch.setattr(toolpulse.shape.text, "_decode_floats_apart", lambda text: used.append(1) or quick(text))
+    text = "[" + f"{number}," * 2_000 + "1]"
+    assert shape_of(text, unwrap="auto").shape.text == '["number"]'
+    assert used
+    used.clear()
+    shape_of("[" + ORDINARY * 200 + "1]", unwrap="auto")
+    assert not used
+
+
+def test_only_dicts_of_plain_text_are_told_by_their_size():
+    """A key that hashes or compares by code of its own must never pass for plain text, however the dict was made."""
+    own = type("Own", (str,), {"__hash__": str.__hash__})
+    for count in range(340):
+        text = {f"k{n}": n for n in range(count)}
+        for key in (own("k"), 1, None, ("k",), b"k"):
+            first, last = {key: 0} | text, text | {key: 0}
+            replaced = dict(last)
+            replaced["later"] = replaced.pop("k0", 0)
+            for mixed in (first, last, replaced, dict(last), last.copy(), {**text, key: 0}):
+                assert size_of(mixed) not in TEXT_KEYED
+                assert not has_text_keys(mixed)
+        assert has_text_keys(text)
+
+
+def test_records_of_text_keys_are_told_in_one_step():
+    """What makes it quick rests on how CPython keeps such dicts; where that changes, this says so."""
+    made = [{"a": 1}, json.loads('{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}'), {f"k{n}": n for n in range(256)}]
+    assert [size_of(one) in TEXT_KEYED for one in made] == [True] * 3
+
+
+def test_databases_written_before_there_was_a_limit_of_text_load(tmp_path):
+    """A stored tool is older than the library that reads it; the limit its reading does not name is the usual one."""
+    place = f"sqlite:///{tmp_path / 'calls.db'}"
+    options = {"store": place, "sinks": [], "background": False}
+    with Monitor(**options, limits=Limits(elements=7)) as monitor:
+        for _ in range(30):
+            monitor.observe("search", {"rows": [{"id": 1}]})
+    with contextlib.closing(sqlite3.connect(tmp_path / "calls.db")) as database, database:
+        [(state,)] = database.execute("select state from toolpulse_tools").fetchall()
+        written = json.loads(state)
+        assert written["reading"]["limits"].pop("text") == MOST
+        database.execute("update toolpulse_tools set state = ?", (json.dumps(written),))
+    store = open_store(place)
+    try:
+        held = store.load("search", "")
+    finally:
+        store.close()
+    assert held.reading.limits == Limits(elements=7)
 
 
 def test_baselines_written_before_there_was_a_limit_of_text_load(tmp_path):
