@@ -81,7 +81,7 @@ def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
 
 def test_distinct_shapes_are_work():
     """Making a shape that was never seen costs many times what a look-up does, so fewer of them are looked at."""
-    assert not [cut for cut in shape_of(distinct(1_000)).truncations if cut.limit == "work"]
+    assert not [cut for cut in shape_of(distinct(800)).truncations if cut.limit == "work"]
     cut = shape_of(distinct(2_000)).truncations
     assert "work" in {one.limit for one in cut}
     assert re.search(r": \d+ of \d+ (parts|elements) seen", "\n".join(map(str, cut)))
@@ -135,10 +135,10 @@ def test_texts_of_a_response_share_one_budget(monkeypatch):
 ORDINARY = '{"id":"doc_17","title":"Retry budgets, and how to spend them","score":0.25,"clicks":812,"parent":null},'
 
 
-def test_megabytes_of_ordinary_text_are_read():
+def test_a_megabyte_of_ordinary_text_is_read():
     """A tool that answers with a long page of records is looked at; it is what a text holds that makes it slow."""
-    long = "[" + ORDINARY * 15_000 + "1]"
-    assert len(long) > 1_500_000
+    long = "[" + ORDINARY * 10_000 + "1]"
+    assert len(long) > 1_000_000
     seen = shape_of(long, unwrap="auto")
     assert [cut.limit for cut in seen.truncations] == ["elements"]
     assert seen.shape.kind == "array"

@@ -15,18 +15,20 @@ from toolpulse._base.canonical import JSONError, load_tolerant
 MOST: Final = 4_194_304
 """Characters of JSON text that are decoded in a response, where what they hold does not take too long."""
 
-FREE: Final = 262_144
-"""Characters of a response that are decoded whatever they hold: at most some 10 ms, for lists in lists. Counting what
+FREE: Final = 131_072
+"""Characters of a response that are decoded whatever they hold: at most some 5 ms, for lists in lists. Counting what
 a text holds takes a quarter of decoding it or more."""
 
-WORK: Final = 16_000_000
-"""Nanoseconds that decoding what is beyond those may take, by the estimate below."""
+WORK: Final = 11_000_000
+"""Nanoseconds that decoding all of it may take, by the estimate below."""
 
+_A_TEXT: Final = 5_000
+_A_FREE_CHARACTER: Final = 30
 _A_CHARACTER: Final = 2
 _A_CONTAINER: Final = 250
 _A_MEMBER: Final = 40
 _A_MEMBER_NOT_ASCII: Final = 150
-_A_KEY: Final = 60
+_A_KEY: Final = 70
 _A_LONG_DIGIT: Final = 40
 _STEP: Final = 16
 _LONG_INTEGER: Final = re.compile(r"[0-9]{12,}")
@@ -85,14 +87,19 @@ class TextBudget:
         if not _CONTAINER.match(text):
             return text
         size = len(text)
+        self.work -= _A_TEXT
         if size <= self.free and size <= self.left:
             self.free -= size
             self.left -= size
+            self.work -= _A_FREE_CHARACTER * size
         elif not self._take(text, size, 1):
             return self._unread(text)
         self.plain -= size
+        decode = _decode if self.plain >= 0 or not _has_great_numbers(text) else _decode_floats_apart
+        if decode is _decode_floats_apart and size > FREE:
+            return self._unread(text)  # the estimate knows nothing of the way through Python
         try:
-            return _decode(text) if self.plain >= 0 or not _has_great_numbers(text) else _decode_floats_apart(text)
+            return decode(text)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             # what follows a whole document makes it none for any parser
             if "trailing characters" in str(error) or not _is_closed(text):
