@@ -3,20 +3,14 @@ from __future__ import annotations
 import gc
 import importlib
 import json
-import re
 import sys
 import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-import toolpulse.shape.text
-from toolpulse import Baseline, Limits, Monitor, Risk, shape_of
+from toolpulse import Baseline, Limits, Monitor
 from toolpulse.shape import Walker
-from toolpulse.shape.budget import LEAST_WORK
-from toolpulse.shape.map_keys import data_keys
 from toolpulse.shape.stream import StreamRecord
 from toolpulse.shape.text import MOST
 
@@ -69,63 +63,6 @@ def test_a_cut_does_not_depend_on_what_was_met_before(family):
     assert Walker().observe(value, "auto") == first
 
 
-def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
-    """Lists of ten records of which no two are alike."""
-    records = [{f"k{n}x{field}": 1 for field in range(fields)} for n in range(count)]
-    return [records[start : start + 10] for start in range(0, count, 10)]
-
-
-def test_distinct_shapes_are_work():
-    """Making a shape that was never seen costs many times what a look-up does, so fewer of them are looked at."""
-    assert not [cut for cut in shape_of(distinct(500)).truncations if cut.limit == "work"]
-    cut = shape_of(distinct(1_000)).truncations
-    assert "work" in {one.limit for one in cut}
-    assert re.search(r": \d+ of \d+ (parts|elements) seen", "\n".join(map(str, cut)))
-
-
-def test_more_nodes_allow_more_work():
-    """Who raises the limit of nodes wants more to be looked at, whatever it is."""
-    assert not [
-        cut for cut in shape_of(distinct(1_000), Limits(nodes=5 * LEAST_WORK)).truncations if cut.limit == "work"
-    ]
-
-
-def test_alike_records_are_no_work():
-    """Ordinary responses are never cut by work: a record that is like the last one is a look-up."""
-    record = {"id": 1, "tags": ["a"], "owner": {"name": "a", "teams": [{"id": 1}]}}
-    assert not shape_of([[record] * 10] * 100).truncations
-
-
-def test_too_many_cuts_are_one():
-    """Telling of ten thousand cuts would cost more than the walk did."""
-    wide = {f"a{n}b": {f"c{m}d": {"x" * 300: [1]} for m in range(250)} for n in range(80)}
-    seen = shape_of(wide)
-    assert [(cut.path, cut.limit) for cut in seen.truncations] == [("$", "work")]
-    assert seen.shape.kind == "unknown"
-
-
-def test_texts_of_a_response_share_one_budget(monkeypatch):
-    """Blocks, envelopes in envelopes and second attempts are all decoded in the caller's thread."""
-    spent = 0
-
-    def counting(decode, times):
-        def counted(text):
-            nonlocal spent
-            spent += times * len(text)
-            return decode(text)
-
-        return counted
-
-    for name, times in (("_decode", 1), ("_decode_floats_apart", 1), ("load_tolerant", 3)):
-        monkeypatch.setattr(toolpulse.shape.text, name, counting(getattr(toolpulse.shape.text, name), times))
-    lists = "[" + "[]," * 5_000
-    for last in ("1]", "NaN]", "!]"):
-        block = {"type": "text", "text": lists + last}
-        Walker().observe({"content": [block] * 900, "isError": False}, "auto")
-        assert MOST // 2 < spent <= MOST
-        spent = 0
-
-
 def test_baselines_written_before_there_was_a_limit_of_text_load(tmp_path):
     """A committed baseline is older than the library that reads it; the limit it does not name is the usual one."""
     path = tmp_path / "search.json"
@@ -175,26 +112,6 @@ def test_extra_fields_are_not_copied():
     assert [cut.limit for cut in seen.truncations] == ["elements"]
 
 
-def test_more_text_is_decoded_where_a_user_says_so():
-    """A tool that answers with megabytes of JSON text is looked at where its user accepts what that costs."""
-    text = "[" + '{"id":1},' * 100_000 + "1]"
-    cut = shape_of(text, unwrap="auto")
-    assert (cut.shape.kind, cut.encoding) == ("unknown", "json-text")
-    assert [str(one) for one in cut.truncations] == [f"$: 0 of {len(text):,} characters of text seen"]
-    whole = shape_of(text, Limits(text=20_000_000), unwrap="auto")
-    assert whole.shape.kind == "array"
-
-
-def test_text_that_was_not_read_breaks_nothing():
-    """A response that is merely large must not be told as one that changed its type."""
-    usual = ['{"rows":[{"id":1}]}'] * 20
-    baseline = Baseline.learn(usual, unwrap="auto")
-    large = '{"rows":[' + '{"id":1},' * 100_000 + '{"id":1}]}'
-    verdict = baseline.check([large])
-    assert verdict.risk in {Risk.QUIET, Risk.INFO}, verdict.findings
-    assert [cut.limit for cut in verdict.truncations] == ["text"]
-
-
 def test_the_log_says_what_was_cut():
     """A tool whose responses outgrow a budget is told of as any other cut is."""
     told = []
@@ -221,10 +138,3 @@ def test_assertions_are_not_asked_of_text_that_was_not_read():
         monitor.observe("search", '{"rows":[' + '{"id":1},' * 100_000 + '{"id":1}]}')
         monitor.flush()
     assert "contract" not in [change.rule_id for event in told for change in event.changes]
-
-
-@given(st.text(alphabet="a.@/ Z", max_size=12))
-def test_an_email_address_is_told_as_documented(key):
-    """The expression that is used reads a key once; the one of the documentation is easier to read."""
-    documented = re.fullmatch(r"[^@\s/]+@[^@\s/]+\.[^@\s/]+", key, re.ASCII)
-    assert data_keys([key]) == bool(documented)
