@@ -1,29 +1,12 @@
 from __future__ import annotations
 
 import getpass
-import io
-import os
-import pty
-import sys
 
 import pytest
-from cli_runs import program, ran
-from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, printed, refused
+from cli_runs import ran
+from cli_stores import BAD, GOOD, HOSTILE, as_json, broken, files, fill, known, printed, refused
 
 from toolpulse import Monitor
-from toolpulse._base.canonical import digest
-from toolpulse.stores import open_store
-
-
-def known(url, tool="app.search_docs", key=""):
-    """What a store knows of a tool, and its one incident."""
-    store = open_store(url)
-    try:
-        now = store.load(tool, key)
-    finally:
-        store.close()
-    (incident,) = now.incidents.values()
-    return now, incident
 
 
 def test_what_is_accepted_is_learned(any_db, capsys):
@@ -148,39 +131,6 @@ def test_decided_already(db, capsys):
     assert "nothing is open" in line
 
 
-def test_the_start_of_an_id(db, capsys):
-    """Nobody types twelve digits; four are enough where they say which."""
-    broken(db)
-    _, incident = known(db)
-    assert "is not an incident" in refused(capsys, 64, db, "accept", incident.id[:3], "--reason", "x")
-    assert printed(capsys, db, "accept", incident.id[:4], "--reason", "x")[0].endswith(incident.id)
-
-
-def test_what_stands_for_several_is_refused(db, capsys, monkeypatch):
-    """A decision about the wrong thing is worse than none: all candidates are named."""
-    monkeypatch.setattr("toolpulse.state.incidents.digest", lambda data: f"abcd{digest(data)}")
-    broken(db, tool="app.get")
-    broken(db, tool="web.get")
-    ids = sorted(known(db, tool)[1].id for tool in ("app.get", "web.get"))
-    assert all(name.startswith("abcd") for name in ids)
-    for text, names in (("abcd", ids), ("get", ["app.get", "web.get"])):
-        line = refused(capsys, 64, db, "reject", text, "--reason", "x")
-        assert f"{', '.join(names)}; say which" in line
-    broken(db, tool="its.abcd")
-    assert "its.abcd" in refused(capsys, 64, db, "reject", "abcd", "--reason", "x")
-    broken(db, tool="abcd")
-    assert printed(capsys, db, "reject", "abcd", "--reason", "x")[0].split()[1] == "abcd"
-
-
-@pytest.mark.parametrize("target", ["nothing", "abc", "0000", "0" * 12, "", "search", "docs", "\x1b[2J"])
-def test_an_unknown_target_is_wrong_use(db, tmp_path, capsys, target):
-    """Nothing is decided, nothing is written."""
-    broken(db)
-    before = files(tmp_path)
-    assert "is not an incident or a tool" in refused(capsys, 64, db, "accept", target, "--reason", "x")
-    assert files(tmp_path) == before
-
-
 @pytest.mark.parametrize("flags", [[], ["--reason", ""], ["--reason", " \t"], ["--reason", "x", "--who", ""]])
 def test_a_decision_has_a_reason(db, tmp_path, capsys, flags):
     """The audit trail is for whoever asks why, in a year."""
@@ -220,72 +170,3 @@ def test_hostile_words_are_harmless(db, capsys):
         assert all(line.isprintable() for line in lines)
         assert not any(line.startswith("HIGH forged") for line in lines)
     as_json(capsys, db, "ignore", HOSTILE, "--reason", HOSTILE)
-
-
-def test_forgotten_is_forgotten(any_db, capsys):
-    """A tool that was rewritten is learned anew, and a process that watches it begins again, too."""
-    broken(any_db)
-    broken(any_db, tool="app.other")
-    with Monitor(any_db, background=False, sinks=[]) as monitor:
-        monitor.observe("app.search_docs", BAD)
-        (line,) = printed(capsys, any_db, "forget", "search_docs", "--yes")
-        assert line == "forgot app.search_docs; running processes follow within one flush interval, and learn anew"
-        assert [one["tool"] for one in as_json(capsys, any_db, "status")["tools"]] == ["app.other"]
-        assert not [line for line in printed(capsys, any_db, "log", "--json") if "search_docs" in line]
-        monitor.observe("app.search_docs", BAD)
-        assert monitor.health().tools["app.search_docs"].state == "learning"
-    assert "is not a tool" in refused(capsys, 64, any_db, "forget", "nothing", "--yes")
-
-
-def test_one_key_or_all(db, capsys):
-    """The variants of a tool are baselines of their own."""
-    for key in ("a", "b", "c"):
-        fill(db, (GOOD, 12), key=key)
-    assert "has no key 'd'; it has 'a', 'b', 'c'" in refused(
-        capsys, 64, db, "forget", "search_docs", "--key", "d", "--yes"
-    )
-    assert printed(capsys, db, "forget", "search_docs", "--key", "b", "--yes")[0].startswith(
-        "forgot app.search_docs [b];"
-    )
-    found = as_json(capsys, db, "forget", "search_docs", "--yes")
-    assert found == {"schema": 1, "tool": "app.search_docs", "forgotten": ["a", "c"]}
-    assert printed(capsys, db, "status") == ["no tools"]
-
-
-def test_forgetting_needs_a_yes(db, tmp_path, capsys, monkeypatch):
-    """In a script the flag says it; nothing is asked where nobody answers."""
-    broken(db)
-    before = files(tmp_path)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert "--yes" in refused(capsys, 64, db, "forget", "search_docs")
-    monkeypatch.setattr(sys, "stdin", None)
-    assert "--yes" in refused(capsys, 64, db, "forget", "search_docs")
-    assert files(tmp_path) == before
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals there")
-@pytest.mark.parametrize(
-    ("answer", "said"), [("y", "forgot app.search_docs"), ("n", "nothing was forgotten"), ("", "nothing")]
-)
-def test_a_terminal_is_asked(db, capsys, answer, said):
-    """A person confirms; anything but yes is a no, and no fault."""
-    broken(db)
-    child, terminal = pty.fork()
-    if child == 0:
-        words = program("forget", "search_docs", "--db", db)
-        os.execvpe(words[0], words, {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1"})
-    seen = b""
-    try:
-        while b"[y/N]" not in seen:
-            seen += os.read(terminal, 1000)
-        os.write(terminal, answer.encode() + b"\n")
-        while True:
-            seen += os.read(terminal, 1000)
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert b"Forget app.search_docs: baseline, incidents, decisions and events?" in seen
-    assert said in seen.decode()
-    assert bool(as_json(capsys, db, "status")["tools"]) == (answer != "y")

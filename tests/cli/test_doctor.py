@@ -10,9 +10,6 @@ from cli_runs import one_line, ran
 from cli_stores import GOOD, HOSTILE, as_json, broken, change, files, fill, newer, printed, refused, sqlite
 
 from toolpulse import Monitor
-from toolpulse.cli._views.advice import SERVER, unreadable
-from toolpulse.errors import StoreError
-from toolpulse.stores import causes as _causes
 from toolpulse.stores.sql import schema as _schema
 
 
@@ -208,13 +205,6 @@ def test_a_user_that_may_do_nothing(postgres, postgres_url, capsys):
         assert "CREATE on the schema" in server_advice(capsys, url)
     finally:
         postgres.execute(database, "DROP ROLE mia")
-
-
-def test_every_advice_is_about_a_cause_there_is():
-    """A word changed where the causes are written would leave the advice behind, unnoticed."""
-    assert set(SERVER) <= set(_causes._CAUSES.values()) | set(_causes._SAID.values())
-    for cause, advice in SERVER.items():
-        assert unreadable(StoreError(f"postgresql://h/d: {cause}"), "postgresql://h/d") == [advice]
 
 
 def test_hostile_names_are_harmless(db, capsys):

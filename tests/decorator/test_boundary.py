@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from toolpulse._base.guard import Guard
 from toolpulse.judgement.consumer import Consumer
-from toolpulse.runtime.keys import as_text
 from toolpulse.testing import RecordingMonitor
 
 pytestmark = [pytest.mark.attack, pytest.mark.quick]
@@ -357,23 +356,3 @@ def test_what_an_assertion_gives_is_known_by_identity(meta, own):
     broken, error = called(trap, lambda: reader.broken({}))
     assert (broken, error) == ((), None)
     assert trap.asked == []
-
-
-def test_names_of_types_may_be_text_that_misbehaves():
-    """A class's name is whatever ``str`` it was given."""
-
-    class Name(str):
-        __slots__ = ()
-
-        def __eq__(self, other):
-            raise Odd
-
-        __hash__ = __format__ = __str__ = __len__ = __eq__
-
-    kind = type("Plain", (), {})
-    kind.__qualname__ = kind.__name__ = Name("BaseModel")
-    monitor = RecordingMonitor()
-    response = kind()
-    monitor.watch(tool="t")(lambda: response)()
-    assert monitor.health().tools["t"].calls == 1
-    assert as_text(response) == "BaseModel"

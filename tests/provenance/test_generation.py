@@ -7,16 +7,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from traces import FETCH, GIVEN, SEARCH, renamed, stamped
+from traces import FETCH, GIVEN, SEARCH, renamed
 
-from toolpulse.errors import ConfigurationError, InputError
+from toolpulse.errors import ConfigurationError
 from toolpulse.provenance.generation import (
     completion_event,
-    coverage,
     generation_fingerprint,
     read_temperature,
-    stamp_model,
-    tuple_hash,
 )
 
 # from the vectors for this format: 16 digits each of prompt.hash, tool.schema_hash and fingerprint.tuple
@@ -60,21 +57,6 @@ def test_the_attributes_of_a_span():
     assert all(isinstance(value, str | int | float) for value in found.values())
 
 
-def test_a_temperature_is_a_number_however_it_was_written():
-    """As text "0" and "0.0" would be two set-ups; OpenTelemetry wants a double."""
-    assert len({str(value) for value in (0, 0.0, "0", "0.0")}) > 1, "the naive way: text"
-    spans = [fingerprint(temperature=value) for value in (0, 0.0, -0.0, "0", "0.0", "0e3")]
-    assert all(span == spans[0] for span in spans)
-    assert isinstance(spans[0]["gen_ai.request.temperature"], float)
-
-
-@pytest.mark.parametrize("temperature", [True, "warm", "", float("nan"), float("inf"), "1e400", [], 10**400])
-def test_what_is_no_temperature_is_refused(temperature):
-    """A temperature nobody can mean must not become part of an identity."""
-    with pytest.raises(ConfigurationError, match="temperature"):
-        fingerprint(temperature=temperature)
-
-
 def test_an_argument_that_is_renamed_changes_the_tools_and_not_the_text():
     """Prompt.hash covers the tools, so the text needs a hash of its own to be acquitted."""
     one, other = fingerprint(), fingerprint(tools=[renamed()])
@@ -93,37 +75,6 @@ def test_tools_that_are_unknown_are_not_no_tools():
     assert "prompt.hash" not in unknown
     assert none["fingerprint.tools.coverage"] == "full"
     assert none["tool.schema_hash"] == "4f53cda18c2baa0c"
-
-
-@pytest.mark.parametrize(
-    ("tools", "known"),
-    [
-        (None, "none"),
-        ([], "full"),
-        ([SEARCH], "full"),
-        ([{"type": "function", "function": SEARCH}], "full"),
-        ([{"name": "a", "input_schema": {}}], "full"),
-        ([{"name": "a", "inputSchema": {}}], "full"),
-        ([{"type": "function", "name": "a", "parameters": None}], "full"),
-        ([{"type": "web_search_20250305", "name": "web_search"}], "full"),
-        ([SEARCH, {"type": "function", "name": "a"}], "names"),
-        ([{"name": "a"}], "names"),
-        (["a"], "names"),
-    ],
-)
-def test_coverage_says_how_much_of_the_tools_was_there(tools, known):
-    """Names alone stay equal while the schemas change, so a hash of them would vouch for what it has not seen."""
-    assert coverage(tools) == known
-    found = fingerprint(tools=tools)
-    assert found["fingerprint.tools.coverage"] == known
-    assert ("tool.schema_hash" in found) == (known == "full")
-
-
-def test_a_proxy_that_rewrites_numbers_changes_no_hash():
-    """JSON Schema does not tell 1.0 from 1, and a JavaScript proxy rewrites one as the other."""
-    tool = {"name": "a", "parameters": {"type": "object", "maxProperties": 1.0}}
-    other = {"name": "a", "parameters": {"type": "object", "maxProperties": 1}}
-    assert fingerprint(tools=[tool]) == fingerprint(tools=[other])
 
 
 def test_parameters_have_one_type_each():
@@ -177,13 +128,6 @@ def test_nothing_that_is_passed_in_is_changed():
     assert given == before
 
 
-def test_two_tools_of_one_name_still_have_a_hash():
-    """What the provider was sent is what is fingerprinted, also where it makes little sense."""
-    found = fingerprint(tools=[SEARCH, SEARCH])
-    assert "tool.schema_hash" in found
-    assert "fingerprint.tools.digests" not in found
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"])),
@@ -211,80 +155,6 @@ def test_a_completion_has_a_hash_on_an_event_of_its_own():
     }
     assert completion_event("g1", {"answer": 3}) == completion_event("g1", {"answer": 3})
     assert not any("completion" in name for name in fingerprint())
-
-
-def bytes_of(*lines):
-    """Lines of a trace as bytes."""
-    return [json.dumps(line).encode() + b"\n" for line in lines]
-
-
-def test_stamping_declares_a_model_and_says_where_it_is_from():
-    """A model from configuration was not observed, and a reader has to know that."""
-    (line,) = stamp_model(bytes_of(stamped(model=None)), "model-x-2025-01")
-    span = json.loads(line)
-    assert span["gen_ai.request.model"] == "model-x-2025-01"
-    assert span["fingerprint.missing_model"] == "false"
-    assert span["fingerprint.model_source"] == "config"
-
-
-def test_stamping_computes_the_tuple_anew():
-    """A model set beside a tuple that was taken without one leaves a span that contradicts itself."""
-    before = stamped(model=None)
-    naive = {**before, "gen_ai.request.model": "m", "fingerprint.missing_model": "false"}
-    assert naive["fingerprint.tuple"] != tuple_hash(naive), "the naive way"
-    (line,) = stamp_model(bytes_of(before), "m")
-    after = json.loads(line)
-    assert after["fingerprint.tuple"] == tuple_hash(after) == stamped(model="m")["fingerprint.tuple"]
-
-
-def test_every_other_line_passes_byte_for_byte():
-    """A blank line is no span and no error; order of keys, spaces and line ends are not ours to change."""
-    lines = [
-        b"\xef\xbb\xbf" + b'{ "span_type" : "run_manifest", "schema":1 }\r\n',
-        b"\n",
-        b'  {"kind":"tool" , "gen_ai.tool.name":"a", "x": 1.50}\n',
-        *bytes_of(stamped()),
-        b'{"kind":"event"}',
-    ]
-    assert list(stamp_model(lines, "m")) == lines
-
-
-def test_a_response_is_never_read_for_the_model():
-    """The model that answered is another fact than the one that was asked."""
-    line = stamped(model=None) | {"gen_ai.response.model": "from-response", "model_returned": "from-response"}
-    (done,) = stamp_model(bytes_of(line), "declared")
-    assert json.loads(done)["gen_ai.request.model"] == "declared"
-
-
-def test_text_lines_stay_text():
-    """A program reads lines as text or as bytes, and gets back what it gave."""
-    line = json.dumps(stamped(model=None) | {"name": "größer"})
-    (done,) = stamp_model([line], "m")
-    assert json.loads(done)["name"] == "größer"
-
-
-@pytest.mark.parametrize("declared", ["", "  ", None])
-def test_without_a_declared_model_nothing_is_stamped(declared):
-    """A blank model would turn a gap into a false statement."""
-    with pytest.raises(ConfigurationError, match="model"):
-        stamp_model([], declared)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"{",
-        b'{"kind": NaN}',
-        b'{"kind":"a","kind":"b"}',
-        b"\xff",
-        b'{"kind":"generation","prompt.hash":"a","gen_ai.request.temperature":"warm"}',
-        b'{"kind":"generation","gen_ai.request.model":7}',
-    ],
-)
-def test_a_line_that_is_none_is_named_by_its_number(line):
-    """The line's number is what a person looks for."""
-    with pytest.raises(InputError, match=r"^line 2: "):
-        list(stamp_model([b"\n", line], "m"))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from foreign_traces import ATTRIBUTES, HASHES, INSTRUCTIONS, LANGFUSE, MESSAGES, NATIVE, console, flattened, only, otlp
 from traces import GIVEN, SEARCH, write
@@ -127,37 +125,3 @@ def test_a_model_that_may_be_the_returned_one_is_unverified(tmp_path, form):
         document = {"observations": [LANGFUSE["observations"][0] | {"metadata": {}}]}
     (remark,) = only(tmp_path, document).unverified
     assert "may be the model that answered" in remark
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        otlp(ATTRIBUTES, traceState="ot=th:8"),
-        otlp(ATTRIBUTES, traceState="a=b,ot=p:3;r:1"),
-        console(ATTRIBUTES, context={"span_id": "0x1", "trace_state": "['ot=th:c']"}),
-        console(ATTRIBUTES | {"sampling.probability": 0.25}),
-        console(ATTRIBUTES, resource={"attributes": {"SampleRate": 20}}),
-    ],
-)
-def test_signs_of_sampling_are_seen(tmp_path, document):
-    """A sampled trace is no record of a run."""
-    file = write(tmp_path / "t.json", document)
-    assert load_trace(file).sampled
-    assert gate(file, file).primary == "sampled"
-
-
-def test_the_flag_that_stands_on_every_exported_span_is_no_sign(tmp_path):
-    """W3C's sampled flag says that this span was recorded."""
-    assert not load_trace(write(tmp_path / "t.json", otlp(ATTRIBUTES, flags=257, traceState="ot=th:0"))).sampled
-
-
-def test_spans_are_in_the_order_in_which_they_started(tmp_path):
-    """Exporters write a span when it ends, children before parents."""
-    spans = [
-        console(ATTRIBUTES | {"gen_ai.request.model": model}, start_time=f"2026-01-01T00:00:0{second}Z")
-        for model, second in (("second", 2), ("third", 3), ("first", 1))
-    ]
-    file = tmp_path / "t.txt"
-    file.write_text("\n".join(json.dumps(span, indent=4) for span in spans), "utf-8")
-    models = [one.fingerprint["gen_ai.request.model"] for one in load_trace(file).generations]
-    assert models == ["first", "second", "third"]

@@ -3,53 +3,9 @@ from __future__ import annotations
 import pytest
 from tool_definitions import SEARCH, Q, edited, told, tool
 
-from toolpulse.provenance.comparison.codes import Code
 from toolpulse.provenance.tools import (
     tools_diff,
 )
-
-
-def test_a_renamed_argument_is_reported_as_that():
-    """Whoever still sends ``q`` does not send ``query``, which is required; the report says which became which."""
-
-    def rename(p):
-        p["properties"] = {"query": p["properties"]["q"], "limit": p["properties"]["limit"]}
-        p["required"] = ["query"]
-
-    comparison = tools_diff(tool(), edited(rename))
-    assert (comparison.code, comparison.primary) == (Code.DIFFERENT, "contract")
-    assert comparison.causes[0].names == ("search_docs",)
-    gone, new = comparison.changes
-    assert (gone.path, gone.risk, gone.pattern, gone.counterpart) == (
-        "search_docs.q", "high", "renamed", "search_docs.query",
-    )  # fmt: skip
-    assert gone.evidence == "a caller that still sends q does not send query"
-    assert (new.path, new.risk, new.pattern, new.counterpart) == (
-        "search_docs.query", "high", "renamed", "search_docs.q",
-    )  # fmt: skip
-
-
-def test_a_rename_is_told_beside_new_optional_arguments():
-    """What is required tells the successor from a newcomer of the same type."""
-
-    def rename(p):
-        p["properties"] = {"query": {"type": "string"}, "lang": {"type": "string"}, "limit": {"type": "integer"}}
-        p["required"] = ["query"]
-
-    patterns = {c.path: c.counterpart for c in tools_diff(tool(), edited(rename)).changes if c.pattern == "renamed"}
-    assert patterns == {"search_docs.q": "search_docs.query", "search_docs.query": "search_docs.q"}
-
-
-def test_a_renamed_argument_deep_inside():
-    """Arguments are objects too."""
-    old = tool({"properties": {"filter": {"items": {"properties": {"a.b": {"type": "string"}}}}}})
-    new = tool({"properties": {"filter": {"items": {"properties": {"ab": {"type": "string"}}}}}})
-    changes = {c.path: c.counterpart for c in tools_diff(old, new).changes}
-    assert changes == {
-        'search_docs.filter[]["a.b"]': "search_docs.filter[].ab",
-        "search_docs.filter[].ab": 'search_docs.filter[]["a.b"]',
-    }
-
 
 MEANINGS = [
     (lambda p: p["properties"].pop("limit"), ("high", "field-removed", "search_docs.limit", "integer", "missing")),
@@ -103,38 +59,6 @@ def test_what_a_change_means_to_callers(edit, expected):
     assert told(tool(), edited(edit)) == [expected]
 
 
-INSIDE = [
-    ({"enum": ["a", "b"]}, {"enum": ["a"]}, "schema-narrowed"),
-    ({"enum": ["a"]}, {"enum": ["a", "b"]}, "schema-widened"),
-    ({"enum": ["a", "b"]}, {"enum": ["a", "c"]}, "schema-narrowed"),
-    ({"minimum": 1}, {"minimum": 2}, "schema-narrowed"),
-    ({"minimum": 2}, {"minimum": 1}, "schema-widened"),
-    ({"maxLength": 9}, {"maxLength": 5}, "schema-narrowed"),
-    ({"maxLength": 5}, {"maxLength": 9}, "schema-widened"),
-    ({"maxLength": 5}, {}, "schema-widened"),
-    ({"pattern": "a"}, {"pattern": "b"}, "schema-changed"),
-    ({"minimum": 1}, {"minimum": "1"}, "schema-changed"),
-    ({"type": ["string", "null"]}, {"type": "string"}, "schema-narrowed"),
-    ({"anyOf": [{"type": "string"}]}, {"anyOf": [{"type": "string"}, {"type": "null"}]}, "schema-widened"),
-    ({"anyOf": [{"type": "string"}, {"type": "null"}]}, {"anyOf": [{"type": "string"}]}, "schema-narrowed"),
-    ({"allOf": [{"type": "string"}]}, {"allOf": [{"type": "string"}, {"minLength": 1}]}, "schema-narrowed"),
-    ({"anyOf": [{"minimum": 1}, {}]}, {"anyOf": [{"minimum": 2}, {}]}, "schema-changed"),
-    ({"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}, "schema-changed"),
-    ({"$defs": {"A": {}}}, {"$defs": {"A": {}, "B": {}}}, "schema-changed"),
-    ({"patternProperties": {"^a": {}}}, {"patternProperties": {"^b": {}}}, "schema-changed"),
-    ({"additionalProperties": {"type": "string"}}, {"additionalProperties": {"type": "integer"}}, "kind-changed"),
-    ({"items": {"type": "string"}}, {"items": {"type": "integer"}}, "kind-changed"),
-]
-
-
-@pytest.mark.parametrize(("before", "after", "rule"), INSIDE)
-def test_keywords_say_which_way_they_went(before, after, rule):
-    """A range that grows and one that shrinks are not the same news; where it cannot be told, somebody looks."""
-    old, new = (tool({"properties": {"x": schema}}) for schema in (before, after))
-    assert {change.rule_id for change in tools_diff(old, new).changes} == {rule}
-    assert all(change.path.startswith("search_docs.x") for change in tools_diff(old, new).changes)
-
-
 def test_no_value_of_a_schema_is_told():
     """Defaults and enums can be secrets of whoever wrote them."""
     old, new = (
@@ -161,20 +85,6 @@ def test_another_order_is_told_and_is_no_alarm():
     comparison = tools_diff([SEARCH, other], [other, SEARCH])
     assert comparison.primary == "reordered"
     assert [(c.risk.value, c.rule_id, c.path) for c in comparison.changes] == [("info", "tools-reordered", "$")]
-
-
-def test_words_are_told_at_their_argument():
-    """Where to look is the argument, not the keyword path through the schema."""
-    new = edited(lambda p: p["properties"]["q"].update(description="other"))
-    assert told(tool(), new) == [("investigate", "description-changed", "search_docs.q", "text", "other text")]
-    deep = [
-        tool({"properties": {"f": {"items": {"properties": {"required": {"anyOf": [{"title": text}]}}}}}})
-        for text in "ab"
-    ]
-    assert told(*deep) == [("investigate", "description-changed", "search_docs.f[].required", "text", "other text")]
-    new = [{**SEARCH, "annotations": {"destructiveHint": True}}]
-    assert told(tool(), new) == [("investigate", "description-changed", "search_docs", "missing", "text")]
-    assert tools_diff(tool(), new).primary == "description"
 
 
 def test_output_schemas_are_judged_as_responses_are():

@@ -4,24 +4,18 @@ import contextlib
 import gc
 import importlib
 import json
-import re
 import sqlite3
 import sys
 import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import toolpulse.shape.text
-from toolpulse import Baseline, Limits, Monitor, Risk, shape_of
+from toolpulse import Baseline, Limits, Monitor, shape_of
 from toolpulse.shape import Walker
-from toolpulse.shape.budget import LEAST_WORK
-from toolpulse.shape.map_keys import data_keys
-from toolpulse.shape.rows import TEXT_KEYED, has_text_keys, size_of
 from toolpulse.shape.stream import StreamRecord
-from toolpulse.shape.text import FREE, MOST, WORK, decoding_work
+from toolpulse.shape.text import MOST
 from toolpulse.stores import open_store
 
 pytestmark = [pytest.mark.attack, pytest.mark.quick]
@@ -79,59 +73,6 @@ def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
     return [records[start : start + 20] for start in range(0, count, 20)]
 
 
-def test_distinct_shapes_are_work():
-    """Making a shape that was never seen costs many times what a look-up does, so fewer of them are looked at."""
-    assert not [cut for cut in shape_of(distinct(800)).truncations if cut.limit == "work"]
-    cut = shape_of(distinct(2_000)).truncations
-    assert "work" in {one.limit for one in cut}
-    assert re.search(r": \d+ of \d+ (parts|elements) seen", "\n".join(map(str, cut)))
-
-
-def test_more_nodes_allow_more_work():
-    """Who raises the limit of nodes wants more to be looked at, whatever it is."""
-    assert not [
-        cut for cut in shape_of(distinct(2_000), Limits(nodes=5 * LEAST_WORK)).truncations if cut.limit == "work"
-    ]
-
-
-def test_alike_records_are_no_work():
-    """Ordinary responses are never cut by work: a record that is like the last one is a look-up."""
-    record = {"id": 1, "tags": ["a"], "owner": {"name": "a", "teams": [{"id": 1}]}}
-    assert not shape_of([[record] * 10] * 100).truncations
-
-
-def test_too_many_cuts_are_one():
-    """Telling of ten thousand cuts would cost more than the walk did."""
-    wide = {f"a{n}b": {f"c{m}d": {"x" * 300: [1]} for m in range(250)} for n in range(80)}
-    seen = shape_of(wide)
-    assert [(cut.path, cut.limit) for cut in seen.truncations] == [("$", "work")]
-    assert seen.shape.kind == "unknown"
-
-
-def test_texts_of_a_response_share_one_budget(monkeypatch):
-    """Blocks, envelopes in envelopes and second attempts are all decoded in the caller's thread."""
-    spent = 0
-    a_list = decoding_work("[]," * 1_000, WORK) / 3_000
-    most = FREE + WORK / a_list
-
-    def counting(decode, times):
-        def counted(text):
-            nonlocal spent
-            spent += times * len(text)
-            return decode(text)
-
-        return counted
-
-    for name, times in (("_decode", 1), ("_decode_floats_apart", 1), ("load_tolerant", 3)):
-        monkeypatch.setattr(toolpulse.shape.text, name, counting(getattr(toolpulse.shape.text, name), times))
-    lists = "[" + "[]," * 5_000
-    for last in ("1]", "NaN]", "!]"):
-        block = {"type": "text", "text": lists + last}
-        Walker().observe({"content": [block] * 900, "isError": False}, "auto")
-        assert most / 2 < spent <= most
-        spent = 0
-
-
 ORDINARY = '{"id":"doc_17","title":"Retry budgets, and how to spend them","score":0.25,"clicks":812,"parent":null},'
 
 
@@ -166,27 +107,6 @@ def test_great_numbers_are_read_by_the_parser_that_is_quick_with_them(number, mo
     used.clear()
     shape_of("[" + ORDINARY * 200 + "1]", unwrap="auto")
     assert not used
-
-
-def test_only_dicts_of_plain_text_are_told_by_their_size():
-    """A key that hashes or compares by code of its own must never pass for plain text, however the dict was made."""
-    own = type("Own", (str,), {"__hash__": str.__hash__})
-    for count in range(340):
-        text = {f"k{n}": n for n in range(count)}
-        for key in (own("k"), 1, None, ("k",), b"k"):
-            first, last = {key: 0} | text, text | {key: 0}
-            replaced = dict(last)
-            replaced["later"] = replaced.pop("k0", 0)
-            for mixed in (first, last, replaced, dict(last), last.copy(), {**text, key: 0}):
-                assert size_of(mixed) not in TEXT_KEYED
-                assert not has_text_keys(mixed)
-        assert has_text_keys(text)
-
-
-def test_records_of_text_keys_are_told_in_one_step():
-    """What makes it quick rests on how CPython keeps such dicts; where that changes, this says so."""
-    made = [{"a": 1}, json.loads('{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}'), {f"k{n}": n for n in range(256)}]
-    assert [size_of(one) in TEXT_KEYED for one in made] == [True] * 3
 
 
 def test_databases_written_before_there_was_a_limit_of_text_load(tmp_path):
@@ -258,26 +178,6 @@ def test_extra_fields_are_not_copied():
     assert [cut.limit for cut in seen.truncations] == ["elements"]
 
 
-def test_more_text_is_decoded_where_a_user_says_so():
-    """A tool that answers with megabytes of JSON text is looked at where its user accepts what that costs."""
-    text = "[" + '{"id":1},' * 100_000 + "1]"
-    cut = shape_of(text, unwrap="auto")
-    assert (cut.shape.kind, cut.encoding) == ("unknown", "json-text")
-    assert [str(one) for one in cut.truncations] == [f"$: 0 of {len(text):,} characters of text seen"]
-    whole = shape_of(text, Limits(text=20_000_000), unwrap="auto")
-    assert whole.shape.kind == "array"
-
-
-def test_text_that_was_not_read_breaks_nothing():
-    """A response that is merely large must not be told as one that changed its type."""
-    usual = ['{"rows":[{"id":1}]}'] * 20
-    baseline = Baseline.learn(usual, unwrap="auto")
-    large = '{"rows":[' + '{"id":1},' * 100_000 + '{"id":1}]}'
-    verdict = baseline.check([large])
-    assert verdict.risk in {Risk.QUIET, Risk.INFO}, verdict.findings
-    assert [cut.limit for cut in verdict.truncations] == ["text"]
-
-
 def test_the_log_says_what_was_cut():
     """A tool whose responses outgrow a budget is told of as any other cut is."""
     told = []
@@ -304,10 +204,3 @@ def test_assertions_are_not_asked_of_text_that_was_not_read():
         monitor.observe("search", '{"rows":[' + '{"id":1},' * 100_000 + '{"id":1}]}')
         monitor.flush()
     assert "contract" not in [change.rule_id for event in told for change in event.changes]
-
-
-@given(st.text(alphabet="a.@/ Z", max_size=12))
-def test_an_email_address_is_told_as_documented(key):
-    """The expression that is used reads a key once; the one of the documentation is easier to read."""
-    documented = re.fullmatch(r"[^@\s/]+@[^@\s/]+\.[^@\s/]+", key, re.ASCII)
-    assert data_keys([key]) == bool(documented)

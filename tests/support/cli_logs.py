@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cli_runs import ran
+
 from toolpulse.events import DriftEvent, EventChange, encode
 from toolpulse.judgement.rules import Risk
 
@@ -67,3 +69,16 @@ def write_log(path: Path, *events) -> Path:
     lines = [one if isinstance(one, bytes) else encode(one) for one in events]
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     return path
+
+
+def shown(capsys, path, *flags) -> list[str]:
+    """The lines that a good log is shown as."""
+    code, out, err = ran(capsys, "log", path, *flags)
+    assert (code, err) == (0, "")
+    return out.splitlines()
+
+
+def clock(moment: datetime) -> str:
+    """A time as the log shows it."""
+    local = moment.astimezone()
+    return local.strftime("%H:%M" if local.date() == datetime.now().date() else "%Y-%m-%d %H:%M")

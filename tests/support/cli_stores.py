@@ -30,6 +30,21 @@ class Nowhere:
         """Take an event."""
 
 
+ON_A_STORE = (
+    ("status",),
+    ("incidents",),
+    ("incidents", "search_docs"),
+    ("accept", "search_docs", "--reason", "x"),
+    ("reject", "abcd", "--reason", "x"),
+    ("ignore", "abcd", "--reason", "x"),
+    ("forget", "search_docs", "--yes"),
+    ("baseline", "export", "search_docs", "-o", "out.json"),
+    ("doctor",),
+    ("log",),
+)
+"""Every command that reads a store, as one may call it."""
+
+
 def sqlite(folder: Path, name: str = "toolpulse.db") -> str:
     """The URL of a SQLite store in a folder."""
     return f"sqlite:///{folder / name}"
@@ -127,3 +142,14 @@ def spoil(url: str, tool: str) -> None:
 def newer(url: str) -> None:
     """Make a SQLite store one of a later version of the program."""
     change(url, "UPDATE toolpulse_meta SET value = 999 WHERE name = 'schema'")
+
+
+def known(url, tool="app.search_docs", key=""):
+    """What a store knows of a tool, and its one incident."""
+    store = open_store(url)
+    try:
+        now = store.load(tool, key)
+    finally:
+        store.close()
+    (incident,) = now.incidents.values()
+    return now, incident

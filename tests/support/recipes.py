@@ -66,7 +66,7 @@ _RULE = Recipe(
     (_RULES_TEST, "tests/product/test_docs.py::test_the_risk_table_is_the_rules"),
 )
 
-_SCHEMA_TEST = "tests/provenance/test_schema_rules.py"
+_SCHEMA_TEST = "tests/provenance/test_rules.py"
 _SCHEMA_RULE = Recipe(
     (
         Step(
@@ -247,7 +247,7 @@ _INTEGRATION = Recipe(
             complaint="test_every_row_of_the_table_is_tested",
         ),
     ),
-    ("tests/decorator/test_watch_tools.py",),
+    ("tests/decorator/test_frameworks.py",),
 )
 
 _COMMAND = Recipe(
@@ -299,7 +299,7 @@ HELLO: Final = Command(
     ),
     (
         "tests/cli/test_main.py::test_every_command_explains_itself",
-        "tests/cli/test_main.py::test_the_usage_line_names_every_option",
+        "tests/cli/test_command.py::test_the_usage_line_names_every_option",
         "tests/cli/test_main.py::test_help_lists_every_command_and_every_code",
         "tests/cli/test_docs.py::test_every_command_is_in_the_docs",
     ),
@@ -327,12 +327,12 @@ _RESPONSE_TYPE = Recipe(
             complaint="docs/fingerprint.md has no vector of the kind fraction",
         ),
         Step(
-            "tests/shape/test_shape.py",
+            "tests/shape/test_observe.py",
             '    "Fraction": fractions.Fraction,\n',
             before='    "Decimal": decimal.Decimal,\n',
             complaint="name 'Fraction' is not defined",
         ),
-        Step("tests/shape/test_shape.py", "import fractions\n", before="import hashlib\n"),
+        Step("tests/shape/test_observe.py", "import fractions\n", before="import hashlib\n"),
         Step(
             "tests/shape/test_kinds.py",
             '        (fractions.Fraction(1, 3), "fraction"),\n',
@@ -342,7 +342,7 @@ _RESPONSE_TYPE = Recipe(
     ),
     (
         _KINDS_TEST,
-        "tests/shape/test_shape.py::test_every_vector_of_the_document_is_reproduced",
+        "tests/shape/test_observe.py::test_every_vector_of_the_document_is_reproduced",
         "tests/shape/test_kinds.py::test_scalar_kinds",
     ),
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 from types import SimpleNamespace
 
 from toolpulse.provenance.tools import (
@@ -47,3 +49,8 @@ def told(old, new):
 
 
 Q = "search_docs.q"
+
+
+def naive(tools):
+    """One hash over all definitions."""
+    return hashlib.sha256(json.dumps(tools, sort_keys=True).encode()).hexdigest()

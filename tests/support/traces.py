@@ -45,3 +45,16 @@ def write(path: Path, *lines) -> Path:
     """Write lines as a native trace."""
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     return path
+
+
+def reasons(comparison):
+    """The reasons of a comparison, with what they name."""
+    return [(cause.reason, cause.names) for cause in comparison.causes]
+
+
+def naive_gate(one, other):
+    """The template's comparison: each attribute with ``get``, the first that differs is the reason."""
+    for name in ("prompt.hash", "tool.schema_hash", "gen_ai.request.model", "gen_ai.request.temperature"):
+        if one.get(name) != other.get(name):
+            return f"mismatch:{name}"
+    return "comparable"

@@ -4,7 +4,6 @@ import asyncio
 import copy
 import dis
 import doctest
-import functools
 import inspect
 import pickle
 import sys
@@ -182,35 +181,6 @@ def test_parameters_may_have_any_name():
         return [self, args, kwargs, call, probe, error]
 
     assert Recorder().watch(tool)(1, 2, 3, call=4, probe=5, error=6) == [1, 2, 3, 4, 5, 6]
-
-
-def test_double_decoration_records_once():
-    """A tool that two agents share is decorated twice."""
-    recorder, other = Recorder(), Recorder()
-    once = recorder.watch(watched_functions.plain)
-    assert recorder.watch(once) is once
-    both = other.watch(once)
-    assert both is not once
-    assert recorder.watch(both) is both
-    assert other.watch(both) is both
-    both("Oslo")
-    assert len(recorder.told) == len(other.told) == 1
-
-
-def test_the_mark_is_on_neither_function():
-    """A mark in ``__dict__`` would be copied by ``functools.wraps`` to functions that are not watched."""
-    recorder = Recorder()
-    watched = recorder.watch(watched_functions.plain)
-
-    @functools.wraps(watched)
-    def outer(*args, **kwargs):
-        return [watched(*args, **kwargs)]
-
-    assert vars(watched_functions.plain) == {}
-    assert recorder.watch(watched_functions.plain) is not watched_functions.plain
-    assert recorder.watch(outer) is not outer
-    recorder.watch(outer)("Oslo")
-    assert [type(response) for response in recorder.responses] == [watched_functions.Forecast, list]
 
 
 def test_a_function_rebuilt_from_its_code_is_still_seen():

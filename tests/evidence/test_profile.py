@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import json_with_maps, paths, shapes, tool_responses
 
-from toolpulse import Baseline, Consumer, Limits
+from toolpulse import Baseline, Consumer, Limits, shape_of
+from toolpulse._base.paths import ITEMS, VALUES
 from toolpulse.evidence.profile import Profile, Sightings, fold, merge
 from toolpulse.evidence.rows import truncated_paths
 from toolpulse.evidence.shape_paths import shapes_by_path
@@ -185,3 +186,28 @@ def test_learning_is_the_same_as_folding_observations(responses):
             (s.shape, Sightings(1, n, n), s.encoding, truncated_paths(s.truncations)) for n, s in enumerate(seen, 1)
         )
         assert folded.plain() == baseline.profile.plain()
+
+
+def test_evidence_is_where_its_path_leads():
+    """Everything else asks by path; the root is one, and what was never seen is None."""
+    profile = fold([(shape_of({"a": [{"b": 1}], "m": {"17": 1}}).shape, Sightings(2, 1, 2), "native", frozenset())])
+    assert set(profile.paths()) == {(), ("a",), ("a", ITEMS), ("a", ITEMS, "b"), ("m",), ("m", VALUES)}
+    assert profile.at(("a", ITEMS, "b")).kinds.keys() == {"integer"}
+    assert profile.at(()) is profile.root
+    assert profile.at(("a", "b")) is profile.at(("x", "y")) is None
+    assert profile.map_paths() == {("m",)}
+
+
+def test_records_read_as_a_map_leave_the_profile_as_it_was_and_no_key_behind():
+    """Two keys in one response are one observation of the map's values, and a key is data."""
+    rows = [({"m": {"ann": 1, "bob": "x"}}, Sightings(3, 1, 3)), ({"m": {"ann": None}}, Sightings(1, 4, 4))]
+    profile = fold((shape_of(response).shape, seen, "native", frozenset()) for response, seen in rows)
+    before = profile.plain()
+    again = profile.with_maps([("m",), ("nowhere",)])
+    assert profile.plain() == before
+    assert again.map_paths() == {("m",)}
+    stats = again.at(("m",))
+    assert (stats.fields, stats.kinds.keys(), stats.pairs) == ({}, {"map"}, set())
+    assert stats.values.seen.plain() == (4, 1, 4)
+    assert {kind: seen.count for kind, seen in stats.values.kinds.items()} == {"integer": 3, "string": 3, "null": 1}
+    assert stats.values.last_absent == 0

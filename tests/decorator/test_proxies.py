@@ -4,10 +4,8 @@ import asyncio
 import copy
 import functools
 import inspect
-import math
 import operator
 import pickle
-import types
 import typing
 import unittest.mock
 
@@ -17,8 +15,6 @@ import watched_future
 import wrapt
 from probes import Recorder
 from watch_questions import MODULES, QUESTIONS, outcome
-
-from toolpulse.errors import DecorationError
 
 OBJECTS = {
     "callable object": lambda m: m.CallableTool(),
@@ -97,26 +93,6 @@ def test_the_signature_of_what_is_probed_fits_the_arguments(make):
     ((function, _),) = recorder.asked
     if signature(function) is not ValueError:
         assert list(signature(function).bind("Oslo").args) == ["Oslo"]
-
-
-@pytest.mark.parametrize(
-    ("tool", "name"),
-    [
-        (watched_functions.CallableTool(), "watched_functions.CallableTool"),
-        (functools.partial(functools.partial(watched_functions.plain, 1), 2), "watched_functions.plain"),
-        (watched_functions.cached, "watched_functions.cached"),
-        (watched_functions.Child().async_method, "watched_functions.Base.async_method"),
-        (functools.partial(watched_functions.Child.of_class), "watched_functions.Base.of_class"),
-        (staticmethod(watched_functions.plain), "watched_functions.plain"),
-        (math.sqrt, "math.sqrt"),
-        ({}.get, "dict.get"),
-    ],
-)
-def test_tools_are_named_after_the_innermost_function(tool, name):
-    """The name is the key of everything that is learned, so that it must not depend on how a tool is wrapped."""
-    recorder = Recorder()
-    recorder.watch(tool)
-    assert [asked[1] for asked in recorder.asked] == [name]
 
 
 @ALL
@@ -234,24 +210,6 @@ def test_a_partial_in_a_class_binds_as_undecorated():
     assert Tool.watched(2) == (1, 2)
 
 
-def test_what_is_watched_inside_is_not_watched_again():
-    """A partial of a watched tool, an object whose method is watched: each call is told already."""
-    recorder = Recorder()
-
-    class Tool:
-        @recorder.watch
-        def __call__(self):
-            return 1
-
-    watched = recorder.watch(watched_functions.plain)
-    cached = recorder.watch(watched_functions.cached)
-    for tool in (Tool(), functools.partial(watched, "Oslo"), functools.partial(functools.partial(cached)), cached):
-        assert recorder.watch(tool) is tool
-        assert Recorder().watch(tool) is not tool
-    method = staticmethod(watched)
-    assert recorder.watch(method) is method
-
-
 def test_objects_are_not_asked_for_their_hash():
     """A tool may be unhashable, equal to everything, or do work when it is compared."""
 
@@ -267,41 +225,6 @@ def test_objects_are_not_asked_for_their_hash():
     recorder = Recorder()
     assert recorder.watch(Tool())() == 1
     assert recorder.watch(functools.partial(Tool()))() == 1
-
-
-class Refused:
-    @property
-    def lazy(self):
-        """Not callable, so not watchable."""
-        return 1
-
-    cached = functools.cached_property(lambda self: 1)
-    partial = functools.partialmethod(lambda self: 1)
-
-
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("search", r"watch\(tool=\.\.\.\)"),
-        (vars(Refused)["lazy"], "put @property above @watch"),
-        (vars(Refused)["cached"], "put @cached_property above @watch"),
-        (vars(Refused)["partial"], "not a partialmethod"),
-        (classmethod(vars(Refused)["lazy"]), "put @property above @watch"),
-        (Refused, "class Refused.*watch a method of it"),
-        (None, "not a NoneType"),
-        (3, "not a int"),
-        ({"name": "search"}, "not a dict"),
-        (types.SimpleNamespace(name="a", description="b", invoke=print), "looks like a tool object"),
-    ],
-)
-def test_what_cannot_be_watched_is_refused(target, words):
-    """At decoration, as a TypeError that says what to write; never accepted and then unseen."""
-    recorder = Recorder()
-    with pytest.raises(DecorationError, match=words):
-        recorder.watch(target)
-    with pytest.raises(TypeError):
-        recorder.watch(target)
-    assert recorder.asked == []
 
 
 def test_property_over_watch_works():
