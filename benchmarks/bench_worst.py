@@ -19,7 +19,8 @@ from typing import Any, Final
 
 from benchmarks.timing import options, table, verdict
 from toolpulse.shape import Walker
-from toolpulse.shape.text import MOST as MOST_TEXT
+from toolpulse.shape import text as text_limits
+from toolpulse.shape.text import decoding_work
 
 MOST: Final = 25.0
 """Milliseconds of processor time that any response may cost, first or known, the least of the rounds."""
@@ -41,6 +42,7 @@ _ITEMS: Final = {
     "short text not ASCII": '"\u20ac\u20ac"',
     "long text": '"' + "lorem ipsum " * 100 + '"',
 }
+_NO_END: Final = 1 << 60
 _serial = itertools.count()
 """Makes each response new: shapes that were met before are remembered by the whole process."""
 
@@ -239,8 +241,13 @@ def _text(item: str, last: str = "1", size: int = 4_000_000) -> str:
 
 
 def _fitting(make: Callable[[int], str]) -> str:
-    """The longest text that is still decoded, where ``make`` gives one of at most so many characters."""
-    return make(MOST_TEXT - 16)
+    """About the longest text that is still decoded, where ``make`` gives one of at most so many characters."""
+    size = text_limits.MOST - 16
+    text = make(size)
+    while (work := decoding_work(text, _NO_END)) > text_limits.WORK:
+        size = int(0.99 * size * text_limits.WORK / work)
+        text = make(size)
+    return text
 
 
 def _filled(item: str) -> str:

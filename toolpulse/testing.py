@@ -12,16 +12,20 @@ import gc
 import json
 import pickle
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from toolpulse.events import DriftEvent
 from toolpulse.runtime.monitor import Monitor
 from toolpulse.runtime.process import process
+from toolpulse.runtime.settings import MonitorSettings, signature_of, takes
 from toolpulse.runtime.switch import set_active
 from toolpulse.shape.nodes import UNKNOWN, Array, Map, Object, Scalar, Shape
+from toolpulse.stores.base import Store
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -45,9 +49,6 @@ CANARY_NUMBERS: Final = (7340917263518449, 7340917263.518449)
 """The numbers that are planted."""
 
 
-_AT_ONCE: Final = {"store": "memory:", "background": False, "save_on_signals": False}
-
-
 class _Kept:
     def __init__(self) -> None:
         self.events: list[DriftEvent] = []
@@ -56,18 +57,27 @@ class _Kept:
         self.events.append(event)
 
 
+class RecordingSettings(MonitorSettings, frozen=True, kw_only=True):
+    """The settings of ``Monitor`` with the defaults of a test."""
+
+    store: str | Store | None = "memory:"
+    background: bool = False
+    save_on_signals: bool = False
+
+
 class RecordingMonitor(Monitor):
     """A monitor that judges inside the call, remembers in memory, and keeps its events.
 
-    Takes the settings of ``Monitor``; sinks that are named are told as well.
+    Takes the settings of ``Monitor``, by name; sinks that are named are given the events as well.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    @takes(RecordingSettings)
+    def __init__(self, settings: RecordingSettings) -> None:
         kept = _Kept()
         self.events = kept.events
-        """What was told so far, in order."""
-        sinks: Sequence[Any] = settings.pop("sinks", ())
-        super().__init__(**{**_AT_ONCE, **settings, "sinks": [kept, *sinks]})
+        """What was reported so far, in order."""
+        sinks = [kept, *(settings.sinks or ())]
+        super().__init__(**{**msgspec.structs.asdict(settings), "sinks": sinks})
 
     @property
     def drift(self) -> list[DriftEvent]:
@@ -75,6 +85,7 @@ class RecordingMonitor(Monitor):
         return [event for event in self.events if event.incident is not None]
 
 
+@signature_of(RecordingMonitor)
 @contextmanager
 def recording(**settings: Any) -> Iterator[RecordingMonitor]:
     """Inside the block watched tools report to the monitor it gives, and watching is on; after it all is as before.

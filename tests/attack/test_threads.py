@@ -69,7 +69,7 @@ def test_sixteen_threads_with_new_shapes_are_counted_exactly(hurried):
         health = monitor.health()
         assert (health.swallowed, health.waiting) == (0, 0)
         assert (health.tools["t"].calls, health.tools["t"].unjudged) == (THREADS * CALLS, 0)
-        store = monitor._engine._store
+        store = monitor._flusher.link.store
         known = store.load("t", "")
     counted = {
         row.shape.fingerprint: row.count for row in [*known.rows.values(), *(h.row for h in known.quarantined.values())]

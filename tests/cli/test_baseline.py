@@ -246,8 +246,16 @@ def test_a_bad_file_changes_nothing(db, tmp_path, capsys, text, reason, there):
     assert files(tmp_path) == before
 
 
-@pytest.mark.parametrize("change", [{"rows": []}, "count", "merged"])
-def test_a_file_that_cannot_be_gone_on_from(db, tmp_path, capsys, change):
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rows": []}, "cannot import this baseline: it is empty"),
+        ("count", "cannot import this baseline: it counts more than 2**53 observations"),
+        ("merged", "not a baseline"),
+    ],
+    ids=["empty", "count", "merged"],
+)
+def test_a_file_that_cannot_be_gone_on_from(db, tmp_path, capsys, change, reason):
     """Edited by hand, it may be well-formed and still no baseline."""
     plain = json.loads(Baseline.learn([GOOD]).to_json())
     if change == "count":
@@ -258,7 +266,7 @@ def test_a_file_that_cannot_be_gone_on_from(db, tmp_path, capsys, change):
         plain |= change
     (tmp_path / "b.json").write_text(json.dumps(plain))
     line = refused(capsys, 4, db, "baseline", "import", TOOL, tmp_path / "b.json")
-    assert "not a baseline" in line
+    assert reason in line
     assert not (tmp_path / "toolpulse.db").exists()
 
 

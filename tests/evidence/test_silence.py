@@ -199,7 +199,7 @@ class TestErrors:
             self.fail(noisy, 1 if call % 4 else 0)
         told = [[(e.summary, e.changes[0].evidence) for e in m.drift if "note" in e.summary] for m in (quiet, noisy)]
         assert told[0] == told[1] != []
-        assert [[row.count for row in m._channels["t", ""].live.rows] for m in (quiet, noisy)] == [[125, 75]] * 2
+        assert [[row.count for row in m._channels["t", ""].state.rows] for m in (quiet, noisy)] == [[125, 75]] * 2
 
     def test_an_outage_resolves_and_a_second_one_joins_it(self):
         """Twenty answers after fifty failures are an end, and the next outage is no other incident."""
@@ -219,7 +219,7 @@ class TestErrors:
         for _ in range(20):
             monitor.observe("t", {"isError": True, "content": [{"type": "text", "text": "no"}]})
         assert [event.changes[0].rule_id for event in monitor.drift] == ["error-rate"]
-        assert len(monitor._channels["t", ""].live.rows) == 1
+        assert len(monitor._channels["t", ""].state.rows) == 1
 
     @given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 400), st.integers(0, 100))
     def test_a_longer_run_is_never_less_of_a_failure(self, good, errors, run, recent):

@@ -54,7 +54,7 @@ def test_what_breaks_an_assertion_does_not_teach_and_counts_from_the_first_call(
     feed(monitor, {**GOOD, "total": 0}, 5)
     feed(monitor, GOOD, 12)
     assert changes(monitor) == [("$", "contract", "has hits", "investigate", 5)]
-    assert [row.count for row in monitor._channels["t", ""].live.rows] == [12]
+    assert [row.count for row in monitor._channels["t", ""].state.rows] == [12]
 
 
 def test_each_reader_has_assertions_of_its_own():
@@ -113,7 +113,7 @@ def test_no_assertion_disturbs_the_tool_and_no_value_is_kept(hostile):
         feed(monitor, response, 15)
         assert changes(monitor) == [("$", "contract", "holds", "investigate", 15)]
         assert monitor.health().swallowed == 0
-        assert_no_canary(lines, store.load("t", ""), monitor.events, monitor._channels["t", ""].live.incident_log)
+        assert_no_canary(lines, store.load("t", ""), monitor.events, monitor._channels["t", ""].state.incident_log)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -247,7 +247,7 @@ def test_one_reader_that_is_broken_keeps_an_observation_from_teaching_all():
         monitor = RecordingMonitor(consumers=readers)
         feed(monitor, LEARNED, 12)
         feed(monitor, gone("id"), 3)
-        assert len(monitor._channels["t", ""].live.rows) == taught
+        assert len(monitor._channels["t", ""].state.rows) == taught
 
 
 def test_readers_are_asked_for_the_tools_they_read():

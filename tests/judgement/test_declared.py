@@ -13,6 +13,7 @@ import pytest
 from toolpulse import Consumer
 from toolpulse.errors import ConfigurationError
 from toolpulse.judgement import declared_schema
+from toolpulse.runtime.settings import WatchOptions
 from toolpulse.testing import RecordingMonitor
 
 GOOD = {"id": 1, "name": "x", "price": 1.5, "tags": ["a"], "owner": {"mail": "m", "age": 3}, "extra": {"deep": 1}}
@@ -358,10 +359,10 @@ class TestAnnotations:
         """What a reader of the annotation finds."""
         reader = consumer or Consumer("reader", expects="annotation")
         monitor = RecordingMonitor(consumers=[reader])
-        settings = monitor.settings_for({}, function)
-        channel = monitor.channel("t", "", settings)
+        settings = monitor.recorder.settings_for(WatchOptions(), function)
+        channel = monitor.recorder.channel("t", "", settings)
         for response in [good] * 15 + [now]:
-            monitor.take(channel, settings, response)
+            monitor.recorder.record(channel, settings, response)
         return {change.path: str(change.risk) for event in monitor.drift for change in event.changes}
 
     @pytest.mark.parametrize(

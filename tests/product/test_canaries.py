@@ -67,7 +67,7 @@ def test_no_value_and_no_map_key_is_kept_told_or_logged(name, tmp_path, heard):
             del response
         assert monitor.flush()
         assert monitor.health().tools["t"].calls == 40
-        store = monitor._engine._store
+        store = monitor._flusher.link.store
         snapshots = [store.load(tool, key) for tool, key in store.tools()]
         assert_no_canary(monitor.events, monitor.health(), monitor.incidents(), snapshots, store)
         assert_no_canary(pickle.dumps(snapshots), msgspec.json.encode(monitor.events), monitor)
@@ -131,7 +131,7 @@ def test_keys_of_a_map_that_was_learned_are_gone(value, before):
             assert_no_canary(monitor._channels["t", ""])
         for n in range(1, 30):
             monitor.observe("t", {"id": 1, **_stock(n, value)} if before else _stock(n, value))
-        assert [d.path for d in monitor._channels["t", ""].live.baseline.maps_learned.values()] == [("stock",)]
+        assert [d.path for d in monitor._channels["t", ""].state.baseline.maps_learned.values()] == [("stock",)]
         assert monitor.flush()
         assert_no_canary(store, monitor.health(), monitor._channels["t", ""])
 
@@ -192,7 +192,7 @@ def test_a_canary_is_found_deep_inside_an_object():
     with RecordingMonitor() as monitor:
         monitor.observe("t", 1)
         assert_no_canary(monitor)
-        monitor._channels["t", ""].live.walker._plans.known["x"] = CANARY
+        monitor._channels["t", ""].state.walker._plans.known["x"] = CANARY
         with pytest.raises(AssertionError, match=r"a canary .* in what RecordingMonitor refers to"):
             assert_no_canary(monitor)
 

@@ -14,6 +14,7 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 
 GIVEN_UP = {
+    "arrived": "acknowledged",
     "Book": "IncidentLog",
     "Flight": "InFlightBatch",
     "HeldBack": "Quarantine",
@@ -29,13 +30,16 @@ GIVEN_UP = {
     "give": "release",
     "held_back": "quarantined",
     "lacking": "last_absent",
+    "lapse": "drop_unconfirmed",
     "life": "generation",
     "relay": "dispatcher",
     "taught": "learned",
     "teach": "learn",
     "teaches": "learns",
+    "tell": "report",
     "tellings": "report_count",
     "track": "channel",
+    "turn": "lock",
 }
 """Names that nothing in the package has any more, and what each thing is called."""
 

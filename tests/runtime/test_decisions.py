@@ -30,7 +30,7 @@ def broken(times=7, **settings):
 
 def rows(monitor, tool="t"):
     """What taught: count, first and last ordinal of each shape."""
-    return sorted((row.count, row.first, row.last) for row in monitor._channels[tool, ""].live.rows)
+    return sorted((row.count, row.first, row.last) for row in monitor._channels[tool, ""].state.rows)
 
 
 def test_what_was_held_teaches_with_its_counts_and_ordinals():
@@ -246,7 +246,7 @@ def test_a_restart_between_any_decisions_changes_nothing(taken, cut):
         assert [d.id for d in decided[0]] == [d.id for d in decided[1]]
     assert [d.id for d in one.decisions()] == [d.id for d in two.decisions()]
     assert one.incidents()[0].status == two.incidents()[0].status
-    incident_logs = [monitor._channels["t", ""].live.incident_log for monitor in (one, two)]
+    incident_logs = [monitor._channels["t", ""].state.incident_log for monitor in (one, two)]
     assert incident_logs[0].accepted == incident_logs[1].accepted
 
 

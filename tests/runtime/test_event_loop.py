@@ -150,7 +150,7 @@ def test_the_first_call_opens_no_store_in_the_loop(tmp_path):
     store = open_store(f"sqlite:///{tmp_path}/t.db")
     slow = Opening(store)
     monitor = Monitor(store, sinks=[], flush_interval=0.001)
-    monitor._engine._store = slow
+    monitor._flusher.link.store = slow
     one = watched(monitor)
 
     async def work():

@@ -114,6 +114,7 @@ def _start(folder, code, *arguments):
 STARTING = """
 import multiprocessing, sys
 from toolpulse.stores import open_store
+from toolpulse.stores.sql.schema import SCHEMA
 
 def begin(urls, together):
     for url in urls:
@@ -121,7 +122,7 @@ def begin(urls, together):
         together.wait(20)
         with store.transaction("t", "", "w"):
             pass
-        assert store.schema == 1
+        assert store.schema == SCHEMA
         store.close()
 
 urls, context = sys.argv[1:], multiprocessing.get_context("fork")

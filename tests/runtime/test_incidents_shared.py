@@ -39,7 +39,7 @@ def test_while_the_store_is_down_a_monitor_answers_from_what_it_knows(tmp_path, 
         def down(*_):
             raise OSError
 
-        monkeypatch.setattr(monitor._engine._store, "incidents", down)
+        monkeypatch.setattr(monitor._flusher.link.store, "incidents", down)
         assert monitor.incidents() == known
     assert monitor.incidents() == known
 

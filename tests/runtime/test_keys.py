@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from toolpulse import Monitor, fingerprint
 from toolpulse.errors import ConfigurationError
 from toolpulse.events import decode, encode
-from toolpulse.runtime import monitor as monitor_room
+from toolpulse.runtime import channels
 from toolpulse.runtime.keys import MOST_KEYS, OTHER_KEY, OTHER_TOOLS, as_text
-from toolpulse.runtime.tool_probe import NO_KEY
+from toolpulse.runtime.observer import NO_KEY
 from toolpulse.testing import RecordingMonitor
 
 
@@ -186,20 +186,20 @@ def test_long_keys_stay_apart():
 
 def test_tools_of_one_monitor_are_bounded_and_told_of_once(monkeypatch, caplog):
     """Whoever makes up tool names must not fill the memory; what is beyond the bound is counted all the same."""
-    monkeypatch.setattr(monitor_room, "MOST_CHANNELS", 5)
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 5)
     with Monitor("memory:", sinks=[], background=False) as monitor:
         for number in range(20):
             monitor.observe(f"tool {number}", {"a": 1})
             monitor.observe(f"tool {number}", {"a": 1}, key=f"k{number}")
-        monitor.count_error(monitor.channel("one more", "", monitor._default), "LookupError")
+        monitor.recorder.record_error(monitor.recorder.channel("one more", "", monitor._defaults), "LookupError")
         health = monitor.health()
         assert len(monitor._channels) == 5
-        assert len(monitor._keys) <= 5
+        assert len(monitor._flusher.channels._keys) <= 5
         others = health.tools[OTHER_TOOLS]
         assert (others.calls, others.errors, others.unjudged) == (36, 1, 35)
         assert sum(tool.calls for tool in health.tools.values()) == 41
         assert health.waiting == 0
-        assert not any(tool == OTHER_TOOLS for tool, _ in monitor._engine._store.tools())
+        assert not any(tool == OTHER_TOOLS for tool, _ in monitor._flusher.link.store.tools())
     assert [record.message for record in caplog.records if "more than 5 tools" in record.message] == [
         "toolpulse: more than 5 tools and keys; calls of further ones are counted as (other tools), and not judged"
     ]

@@ -17,7 +17,7 @@ from scripts import ROOT, run
 import toolpulse
 from toolpulse import Baseline, Consumer, Limits, Monitor
 from toolpulse.errors import ConfigurationError
-from toolpulse.runtime.counters import MOST_WAITING
+from toolpulse.runtime.background.counters import MOST_WAITING
 from toolpulse.runtime.process import process
 from toolpulse.testing import RecordingMonitor, responses
 
@@ -115,7 +115,7 @@ def test_a_failed_configure_changes_nothing(key, value):
     with toolpulse.testing.recording() as monitor:
         with pytest.raises(ConfigurationError, match=key):
             toolpulse.configure(**{key: value})
-        assert process.monitor() is monitor
+        assert process._monitor is monitor
         monitor.observe("tool", 1)
         assert monitor.flush()
 
@@ -234,7 +234,7 @@ def test_calls_of_many_threads_are_counted_exactly(background):
         told = health.tools["t"]
         assert (told.calls, told.errors, told.unjudged) == (THREADS * each, THREADS * each // 10, 0)
         assert told.error_types == {"LookupError": THREADS * each // 10}
-        live = monitor._channels["t", ""].live
+        live = monitor._channels["t", ""].state
         assert live.observations == THREADS * each * 9 // 10
 
 
@@ -473,8 +473,8 @@ def test_a_tool_at_the_end_of_the_stack_keeps_its_result():
 def test_waiting_memory_is_bounded_by_shapes_not_by_calls(total):
     """While a worker is stuck, a flood of new shapes must neither fill the memory nor lose the count."""
     monitor = Monitor(sinks=(), flush_interval=1000.0)
-    monitor._engine.worker.stop()  # nothing is judged
-    channel = monitor.channel("t", "", monitor._default)
+    monitor._flusher.worker.stop()  # nothing is judged
+    channel = monitor.recorder.channel("t", "", monitor._defaults)
     for n in range(total):
         monitor.observe("t", {f"field_{n % 7}_{n:x}z": 1})
     told = monitor.health().tools["t"]
@@ -585,7 +585,7 @@ def test_configure_replaces_the_monitor_for_tools_watched_before():
         third = toolpulse.configure(background=False, sinks=())
         tool()
         assert third.health().tools["t"].calls == 1
-        assert second._engine._closed
+        assert second._flusher._closed
 
 
 def test_a_method_s_owner_and_partial_are_watched_by_each_monitor_once():
@@ -617,4 +617,4 @@ def test_limits_bound_what_is_looked_at():
         for _ in range(10):
             monitor.observe("t", [1, 2, "x"])
         channel = monitor._channels["t", ""]
-        assert [row.shape.text for row in channel.live.rows] == ['["integer"]']
+        assert [row.shape.text for row in channel.state.rows] == ['["integer"]']

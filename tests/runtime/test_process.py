@@ -192,7 +192,7 @@ for thread in threads:
 assert monitor.flush()
 health = monitor.health()
 assert (health.swallowed, health.waiting) == (0, 0), health
-assert monitor._engine._store.load("t", "").observations == health.tools["t"].calls + {forks} * 30
+assert monitor._flusher.link.store.load("t", "").observations == health.tools["t"].calls + {forks} * 30
 """
     done = run(script, tmp_path, timeout=110)
     assert (done.returncode, done.stderr) == (0, "")

@@ -12,7 +12,7 @@ import pytest
 from scripts import environment, logged, run
 
 from toolpulse import Monitor
-from toolpulse.runtime import lifetime
+from toolpulse.runtime.background import lifetime
 from toolpulse.stores import open_store
 from toolpulse.stores.memory import MemoryStore
 from toolpulse.testing import RecordingMonitor
@@ -181,7 +181,7 @@ def test_a_thread_that_never_rests_does_not_keep_the_process():
         monitor.observe("t", 1)
         store.call = lambda: monitor.observe("t", 1)
         begun = time.monotonic()
-        monitor._engine.flush_at_exit(60.0)
+        monitor._flusher.flush_at_exit(60.0)
         assert time.monotonic() - begun < 30
         assert store.transactions <= 4
         store.call = lambda: None
@@ -225,7 +225,7 @@ while True:
 def test_pauses_do_not_outlive_an_outage_by_more_than_a_flush():
     """What waited while a store was down must be in it as soon as it is back, however long it was away."""
     with RecordingMonitor(background=True, flush_interval=2.0) as monitor:
-        pause = monitor._engine._pause
+        pause = monitor._flusher.link.pause
         for _ in range(100):
             pause.failed()
             assert pause.left <= 2.0

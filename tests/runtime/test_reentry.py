@@ -68,8 +68,8 @@ class Finalized:
 
 
 def _fails(monitor, tool):
-    monitor.channel(tool, "", monitor._default)
-    monitor.count_error(monitor.channel(tool, "", monitor._default), "LookupError")
+    monitor.recorder.channel(tool, "", monitor._defaults)
+    monitor.recorder.record_error(monitor.recorder.channel(tool, "", monitor._defaults), "LookupError")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -99,8 +99,8 @@ def test_no_signal_loses_a_count_or_waits_for_its_own_thread(mode, on_drift):
     health = monitor.health().tools["t"]
     assert (health.calls, health.errors) == (calls + errors, errors)
     (channel,) = monitor._channels.values()
-    assert channel.live.calls.calls == health.calls
-    assert channel.live.observations + health.unjudged == calls
+    assert channel.state.calls.calls == health.calls
+    assert channel.state.observations + health.unjudged == calls
     assert slowest < 5, "it waited for a lock that it held itself"
     monitor.close()
 
@@ -132,7 +132,8 @@ def test_the_first_call_of_a_tool_loses_nothing_that_comes_back_in(mode, on_drif
 def test_the_making_of_a_tool_comes_back_in(monkeypatch):
     """The same at the worst place: while what a tool's calls are counted in is being made."""
     monitor = Monitor("memory:", sinks=[], background=False)
-    made = monitor._readers
+    channels = monitor._flusher.channels
+    made = channels._readers
     again = []
 
     def readers(tool, function):
@@ -141,7 +142,7 @@ def test_the_making_of_a_tool_comes_back_in(monkeypatch):
             monitor.observe("t", {"a": 1})
         return made(tool, function)
 
-    monkeypatch.setattr(monitor, "_readers", readers)
+    monkeypatch.setattr(channels, "_readers", readers)
     monitor.observe("t", {"a": 1})
     assert monitor.health().tools["t"].calls == 2
     monitor.close()

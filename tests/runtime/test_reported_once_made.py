@@ -71,7 +71,7 @@ def test_an_error_in_judging_loses_no_event_made_before(monkeypatch):
     for _ in range(20):
         monitor.observe("t", GOOD)
     monitor.flush()
-    live = monitor._channels["t", ""].live
+    live = monitor._channels["t", ""].state
     monkeypatch.setattr(live, "_report_absences", _no_event)
     for _ in range(5):
         monitor.observe("t", {**GOOD, "id": "x"})

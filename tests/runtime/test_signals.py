@@ -11,8 +11,8 @@ import time
 import pytest
 from scripts import environment, logged, run
 
-from toolpulse.runtime import lifetime
-from toolpulse.runtime.signals import Signals
+from toolpulse.runtime.background import lifetime
+from toolpulse.runtime.background.signals import Signals
 from toolpulse.stores import open_store
 
 pytestmark = [

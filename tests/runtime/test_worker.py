@@ -10,8 +10,8 @@ import pytest
 from scripts import logged, run
 
 from toolpulse._base.locks import NonReentrantLock
-from toolpulse.runtime import lifetime
-from toolpulse.runtime.worker import Worker
+from toolpulse.runtime.background import lifetime
+from toolpulse.runtime.background.worker import Worker
 from toolpulse.testing import RecordingMonitor
 
 

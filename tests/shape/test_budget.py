@@ -7,15 +7,15 @@ from toolpulse.shape.budget import LEAST_WORK
 
 
 def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
-    """Lists of ten records of which no two are alike."""
+    """Lists of twenty records of which no two are alike."""
     records = [{f"k{n}x{field}": 1 for field in range(fields)} for n in range(count)]
-    return [records[start : start + 10] for start in range(0, count, 10)]
+    return [records[start : start + 20] for start in range(0, count, 20)]
 
 
 def test_distinct_shapes_are_work():
     """Making a shape that was never seen costs many times what a look-up does, so fewer of them are looked at."""
-    assert not [cut for cut in shape_of(distinct(500)).truncations if cut.limit == "work"]
-    cut = shape_of(distinct(1_000)).truncations
+    assert not [cut for cut in shape_of(distinct(800)).truncations if cut.limit == "work"]
+    cut = shape_of(distinct(2_000)).truncations
     assert "work" in {one.limit for one in cut}
     assert re.search(r": \d+ of \d+ (parts|elements) seen", "\n".join(map(str, cut)))
 
@@ -23,7 +23,7 @@ def test_distinct_shapes_are_work():
 def test_more_nodes_allow_more_work():
     """Who raises the limit of nodes wants more to be looked at, whatever it is."""
     assert not [
-        cut for cut in shape_of(distinct(1_000), Limits(nodes=5 * LEAST_WORK)).truncations if cut.limit == "work"
+        cut for cut in shape_of(distinct(2_000), Limits(nodes=5 * LEAST_WORK)).truncations if cut.limit == "work"
     ]
 
 

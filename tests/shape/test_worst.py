@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
+import sqlite3
 import sys
 import tracemalloc
 from pathlib import Path
@@ -13,6 +15,7 @@ from toolpulse import Baseline, Limits, Monitor
 from toolpulse.shape import Walker
 from toolpulse.shape.stream import StreamRecord
 from toolpulse.shape.text import MOST
+from toolpulse.stores import open_store
 
 pytestmark = [pytest.mark.attack, pytest.mark.quick]
 
@@ -61,6 +64,26 @@ def test_a_cut_does_not_depend_on_what_was_met_before(family):
         part.observe(value[len(value) // 2 :])
         assert part.observe(value, "auto") == first
     assert Walker().observe(value, "auto") == first
+
+
+def test_databases_written_before_there_was_a_limit_of_text_load(tmp_path):
+    """A stored tool is older than the library that reads it; the limit its reading does not name is the usual one."""
+    place = f"sqlite:///{tmp_path / 'calls.db'}"
+    options = {"store": place, "sinks": [], "background": False}
+    with Monitor(**options, limits=Limits(elements=7)) as monitor:
+        for _ in range(30):
+            monitor.observe("search", {"rows": [{"id": 1}]})
+    with contextlib.closing(sqlite3.connect(tmp_path / "calls.db")) as database, database:
+        [(state,)] = database.execute("select state from toolpulse_tools").fetchall()
+        written = json.loads(state)
+        assert written["reading"]["limits"].pop("text") == MOST
+        database.execute("update toolpulse_tools set state = ?", (json.dumps(written),))
+    store = open_store(place)
+    try:
+        held = store.load("search", "")
+    finally:
+        store.close()
+    assert held.reading.limits == Limits(elements=7)
 
 
 def test_baselines_written_before_there_was_a_limit_of_text_load(tmp_path):

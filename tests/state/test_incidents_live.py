@@ -185,7 +185,7 @@ def test_incidents_are_bounded_and_what_is_open_stays():
     monitor = RecordingMonitor()
     feed(monitor, (GOOD, 40), (without(id="x"), 1))
     (kept,) = monitor.incidents()
-    incident_log = monitor._channels["t", ""].live.incident_log
+    incident_log = monitor._channels["t", ""].state.incident_log
     for n in range(MOST_INCIDENTS + 100):
         found = tuple(f for f in kept.findings)
         fresh = type(found[0])(f"p{n}", "field-added", "missing", "string", Risk.INFO, "")

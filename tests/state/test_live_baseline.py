@@ -111,11 +111,11 @@ def test_a_restart_knows_what_was_let_go():
     with RecordingMonitor(store=store) as one:
         for number in (0, 4095, *range(0, 4096, 7)):
             one.observe("t", bits(number))
-        before = one._channels["t", ""].live.profile.plain()
+        before = one._channels["t", ""].state.profile.plain()
     with RecordingMonitor(store=store) as two:
         two.observe("t", bits(0))
         two.flush()
-        live = two._channels["t", ""].live
+        live = two._channels["t", ""].state
         assert two.events == []
         assert len(live.rows) <= MOST_SHAPES
         again = live.profile.plain()
@@ -133,7 +133,7 @@ def test_every_combination_of_twelve_fields_is_quiet_and_bounded():
     rng.shuffle(numbers)
     for number in numbers[:1_500]:
         monitor.observe("t", bits(number))
-    live = monitor._channels["t", ""].live
+    live = monitor._channels["t", ""].state
     assert len(live.rows) <= MOST_SHAPES
     assert [event for event in monitor.drift if event.risk.is_news] == []
     assert places(live.profile.root) == 14
@@ -170,7 +170,7 @@ def test_ever_new_field_names_are_bounded(name, monkeypatch):
     rng = random.Random(5)
     for _ in range(400):
         monitor.observe("t", HOSTILE[name](rng))
-    live = monitor._channels["t", ""].live
+    live = monitor._channels["t", ""].state
     assert places(live.profile.root) < 150
     assert len(live.incident_log.incidents) <= 50
     assert live.baseline.maps_learned
@@ -198,7 +198,7 @@ def test_five_thousand_calls_with_ever_new_names_do_not_grow_the_memory(name):
     gc.collect()
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    live = monitor._channels["t", ""].live
+    live = monitor._channels["t", ""].state
     assert places(live.profile.root) <= 2 * MOST_FIELDS
     assert len(live.rows) <= MOST_SHAPES
     assert grown < 2_000_000
@@ -217,7 +217,7 @@ def test_records_are_never_taken_for_crowded():
     for _ in range(120):
         watched.append({**STEADY, **{word(rng): 1 for _ in range(10)}})
         tool()
-    live = monitor._channels["t", ""].live
+    live = monitor._channels["t", ""].state
     assert live.baseline.maps_learned == {}
     assert len(live.profile.root.fields) > MOST_FIELDS
 

@@ -18,7 +18,7 @@ def word(rng, stem=""):
 
 def live_of(monitor):
     """The state of the one tool."""
-    return monitor._channels["t", ""].live
+    return monitor._channels["t", ""].state
 
 
 def learned(monitor):

@@ -91,7 +91,7 @@ def test_an_addition_is_told_of_as_info_and_teaches():
     (event,) = monitor.events[1:]
     assert (event.risk, [change.rule_id for change in event.changes]) == (Risk.INFO, ["field-added"])
     assert monitor.health().tools["t"].shapes == 2
-    assert monitor._channels["t", ""].live.quarantine.shapes == {}
+    assert monitor._channels["t", ""].state.quarantine.shapes == {}
     assert monitor.health().tools["t"].incidents == 0
 
 
@@ -99,7 +99,7 @@ def test_a_break_does_not_teach_however_often_it_is_seen():
     """A baseline that learns the break says nothing when only half of the calls are mended."""
     monitor = _learned()
     _observe(monitor, _changed(id="x"), 500)
-    live = monitor._channels["t", ""].live
+    live = monitor._channels["t", ""].state
     assert [row.shape.text for row in live.rows] == [
         '{"id":"integer","note":"string","rows":[{"a":"integer","b":"string"}]}'
     ]
@@ -256,7 +256,7 @@ def test_ordinals_count_every_observation_of_every_flush():
         assert monitor.flush()
         (incident,) = monitor.incidents()
         assert (incident.opened, incident.last, incident.count) == (36, 39, 3)
-        (row,) = monitor._channels["t", ""].live.rows
+        (row,) = monitor._channels["t", ""].state.rows
         assert (row.first, row.last, row.count) == (1, 38, 36)
 
 

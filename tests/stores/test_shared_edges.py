@@ -14,9 +14,9 @@ from scripts import run
 from toolpulse import Baseline, DriftError, Monitor
 from toolpulse._base.guard import Guard
 from toolpulse.errors import StoreError, StoreUnreadable
-from toolpulse.runtime import lifetime
+from toolpulse.runtime.background import lifetime
+from toolpulse.runtime.background.delivery import Dispatcher
 from toolpulse.runtime.decisions import decide
-from toolpulse.runtime.delivery import Dispatcher
 from toolpulse.sinks.queue import Outbox
 from toolpulse.state.convert import snapshot_of
 from toolpulse.stores import forks, open_store
@@ -59,10 +59,10 @@ def test_of_two_decisions_the_later_one_stands_whatever_the_clocks_say():
         decide(store, "accept", incident.id, reason="a fast clock", time="2026-01-01T12:05:00.000Z")
         decide(store, "reject", incident.id, reason="a true one", time="2026-01-01T12:01:00.000Z")
         monitor.flush()
-        assert monitor._channels["t", ""].live.incident_log.accepted == set()
+        assert monitor._channels["t", ""].state.incident_log.accepted == set()
     with RecordingMonitor(store=store) as again:
         feed(again, (GOOD, 1))
-        assert again._channels["t", ""].live.incident_log.accepted == set()
+        assert again._channels["t", ""].state.incident_log.accepted == set()
         assert again.reject(incident.id, reason="once more") == ()
 
 
@@ -79,7 +79,7 @@ class Busy:
 def test_an_event_that_no_sink_took_is_not_said_to_be_sent(monkeypatch):
     """More events than a queue holds in one turn, before the store has them: those that fall out come again from it."""
     monkeypatch.setattr("toolpulse.sinks.queue.MOST_EVENTS", 4)
-    monkeypatch.setattr("toolpulse.runtime.delivery._MOST_TOLD", 5)
+    monkeypatch.setattr("toolpulse.runtime.background.delivery._MOST_UNSAVED", 5)
     with RecordingMonitor() as monitor:
         feed(monitor, (GOOD, 11), *(({**GOOD, "price": kind}, 1) for kind in ("x", True, [1], {"a": 1}, 1.5, None)))
         events = monitor.events
@@ -88,10 +88,10 @@ def test_an_event_that_no_sink_took_is_not_said_to_be_sent(monkeypatch):
     dispatcher = Dispatcher((outbox,), {})
     outbox.start()
     for event in events:
-        dispatcher.tell(event, None)
-    dispatcher.saved(events)
+        dispatcher.dispatch(event, None)
+    dispatcher.acknowledge(events)
     assert outbox.dropped > 0
-    assert not dispatcher.waits
+    assert not dispatcher.unreported
     sink.go.set()
     assert dispatcher.send(time.monotonic() + 10)
     assert 0 < len(dispatcher._sent) <= len(events) - outbox.dropped
@@ -170,9 +170,9 @@ def test_ordinals_stay_within_the_observations_after_a_long_outage():
         for number, bits in enumerate(itertools.islice(itertools.product((0, 1), repeat=12), 1800)):
             monitor.observe("t", {f"f{n}": "x" if bit else 1 for n, bit in enumerate(bits)})
             if number % 400 == 0:
-                monitor._engine.work(now=True)
+                monitor._flusher.flush_due(now=True)
         feed(monitor, ({**fields, "f0": "x"}, 1), (fields, 1))
-        monitor._engine.work(now=True)
+        monitor._flusher.flush_due(now=True)
         store.down = False
         assert monitor.flush()
         now, unjudged = store.load("t", ""), monitor.health().tools["t"].unjudged
@@ -247,7 +247,7 @@ def test_threads_that_fork_at_once_leave_no_lock_behind(hooks, tmp_path, monkeyp
         if hooks is lifetime
         else (forks._before, forks._after_in_parent)
     )
-    monkeypatch.setattr("toolpulse.runtime.flush._FORK_PATIENCE", 0.1)
+    monkeypatch.setattr("toolpulse.runtime.background.degraded._FORK_PATIENCE", 0.1)
     monkeypatch.setattr("toolpulse.stores.forks.PATIENCE", 0.1)
     with Monitor(f"sqlite:///{tmp_path}/t.db", sinks=[], flush_interval=10_000.0) as monitor:
         feed(monitor, (GOOD, 1))
@@ -269,7 +269,7 @@ def test_threads_that_fork_at_once_leave_no_lock_behind(hooks, tmp_path, monkeyp
         other.join()
         feed(monitor, (GOOD, 1))
         assert monitor.flush(10)
-        assert monitor._engine._store.load("t", "").observations == 2
+        assert monitor._flusher.link.store.load("t", "").observations == 2
 
 
 def test_a_monitor_that_was_closed_asks_its_store_nothing_as_the_process_ends(tmp_path):
@@ -313,7 +313,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 def test_a_first_call_that_may_raise_waits_for_a_store_that_hangs_half_a_second_at_most(monkeypatch):
     """Nothing is known yet, so nothing is raised; later calls of that tool wait for nothing."""
-    monkeypatch.setattr("toolpulse.runtime.flush._LOAD_PATIENCE", 0.05)
+    monkeypatch.setattr("toolpulse.runtime.background.flush._LOAD_PATIENCE", 0.05)
     entered, go = threading.Event(), threading.Event()
 
     class Hanging(MemoryStore):
@@ -354,7 +354,7 @@ def test_a_store_that_was_never_reached_does_not_keep_a_break_from_being_told(mo
         feed(monitor, (GOOD, 20))
         assert monitor.flush() is False
         assert monitor.events == []
-        monkeypatch.setattr("toolpulse.runtime.flush._LONG_GONE", 0.0)
+        monkeypatch.setattr("toolpulse.runtime.background.store_link._LONG_GONE", 0.0)
         feed(monitor, ({**GOOD, "price": "x"}, 2))
         assert monitor.flush() is False
         told = [(event.status, event.id) for event in monitor.events]
@@ -368,7 +368,7 @@ def test_a_store_that_was_never_reached_does_not_keep_a_break_from_being_told(mo
 
 def test_a_break_is_told_of_while_a_store_hangs(monkeypatch):
     """A server that is frozen raises nothing; calls must be judged all the same, and counted once when it is back."""
-    monkeypatch.setattr("toolpulse.runtime.flush._HANGS", 0.05)
+    monkeypatch.setattr("toolpulse.runtime.background.store_link._HANGS", 0.05)
     entered, go = threading.Event(), threading.Event()
     go.set()
 

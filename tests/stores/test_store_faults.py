@@ -727,7 +727,7 @@ def test_an_older_version_leaves_alone_what_a_newer_one_migrated(start, url, cap
 
 
 DYING = """
-from toolpulse.runtime import delivery
+from toolpulse.runtime.background import delivery
 from toolpulse.stores.sql import outbox as _events
 from toolpulse.stores import base, open_store
 delivery.LEASE = _events.LEASE = 0.5

@@ -228,9 +228,9 @@ def _plain(value: object, at: _Trail, open_: set[int]) -> Any:
     if len(open_) >= DEEPEST:
         raise CanonicalError(_place(at), f"nested more than {DEEPEST} levels deep")
     open_.add(id(value))
-    found = _plain_object(value, at, open_) if isinstance(value, dict) else _plain_array(value, at, open_)
+    copied = _plain_object(value, at, open_) if isinstance(value, dict) else _plain_array(value, at, open_)
     open_.discard(id(value))
-    return found
+    return copied
 
 
 def _plain_text(value: str, at: _Trail) -> str:
@@ -264,7 +264,7 @@ def _plain_array(value: list[Any] | tuple[Any, ...], at: _Trail, open_: set[int]
 
 def _plain_object(value: dict[Any, Any], at: _Trail, open_: set[int]) -> dict[str, Any]:
     twice = value.twice if isinstance(value, _Pairs) else None
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, inner in dict.items(value):
         if not isinstance(key, str):
             shown = repr(key) if key is None or type(key) in {bool, int} else f"of type {type(key).__name__}"
@@ -272,10 +272,10 @@ def _plain_object(value: dict[Any, Any], at: _Trail, open_: set[int]) -> dict[st
         name = str.__str__(key)
         if not _encodable(name):
             raise CanonicalError(_place(at), "lone surrogate in object key")
-        if name in found or name == twice:
+        if name in members or name == twice:
             raise CanonicalError(_place((*at, name)), "key given twice")
-        found[name] = _plain(inner, (*at, name), open_)
-    return found
+        members[name] = _plain(inner, (*at, name), open_)
+    return members
 
 
 def _encodable(text: str) -> bool:

@@ -56,10 +56,10 @@ def replace(path: str | os.PathLike[str], data: bytes) -> None:
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-    _settle(target.parent)
+    _sync_folder(target.parent)
 
 
-def _settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Let the new name reach the disk too. Not every system opens a folder."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

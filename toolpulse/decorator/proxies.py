@@ -49,7 +49,7 @@ class CallableProxy(_Proxy):
         return self
 
     def __reduce__(self) -> tuple[Call, tuple[str, str]]:
-        return _by_name, _found(self)
+        return _by_name, _importable_name(self)
 
     def __reduce_ex__(self, protocol: object) -> tuple[Call, tuple[str, str]]:
         return self.__reduce__()
@@ -90,7 +90,7 @@ def _bind(self: CallableProxy, around: Callable[[Call], Call], instance: object,
     return proxy(bound, functools.partial(around(unbound), instance), around)
 
 
-def _found(watched: CallableProxy) -> tuple[str, str]:
+def _importable_name(watched: CallableProxy) -> tuple[str, str]:
     """Return module and name under which ``watched`` can be imported."""
     own = getattr(watched, "__module__", None)
     name = getattr(watched, "__qualname__", None)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from toolpulse.runtime.counters import ToolChannel
+from toolpulse.runtime.background.channel import ToolChannel
 from toolpulse.state.incidents import ACTIVE
 
 
@@ -48,17 +48,20 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def tool_health(channels: list[ToolChannel]) -> ToolHealth:
+    """How one tool is doing; its channels, one for each key."""
     types: Counter[str] = Counter()
     for channel in channels:
         types.update(channel.errors.copy())
-    lives = [channel.live for channel in channels]
+    states = [channel.state for channel in channels]
     return ToolHealth(
         calls=sum(channel.calls for channel in channels),
         errors=types.total(),
-        state="learning" if any(live.learning for live in lives) else "watching",
-        shapes=sum(live.shapes for live in lives),
+        state="learning" if any(state.learning for state in states) else "watching",
+        shapes=sum(state.shapes for state in states),
         incidents=sum(
-            i.status in ACTIVE and i.risk.is_news for live in lives for i in live.incident_log.incidents.copy().values()
+            i.status in ACTIVE and i.risk.is_news
+            for state in states
+            for i in state.incident_log.incidents.copy().values()
         ),
         keys=len(channels),
         error_types=dict(sorted(types.items())),

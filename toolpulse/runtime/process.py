@@ -5,20 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, overload
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, Unpack, overload
 
 from toolpulse.errors import ConfigurationError
-from toolpulse.judgement.consumer import Consumer
-from toolpulse.runtime.lifetime import signals
+from toolpulse.runtime.background.lifetime import signals
 from toolpulse.runtime.monitor import Monitor
-from toolpulse.runtime.settings import OnDrift, check_options
+from toolpulse.runtime.observer import decorator
+from toolpulse.runtime.recording import Recorder
+from toolpulse.runtime.settings import WatchKeywords, WatchOptions, signature_of, watch_signature
 from toolpulse.runtime.switch import switch
-from toolpulse.runtime.tool_probe import decorator
-from toolpulse.shape import DEFAULT_LIMITS, Limits
-from toolpulse.sinks.base import Sink
-from toolpulse.state.baseline import Baseline
-from toolpulse.stores.base import Store
 
 T = TypeVar("T")
 
@@ -32,8 +28,9 @@ class _Process:
         self._monitor: Monitor | None = None
         self._making = threading.RLock()
 
-    def monitor(self) -> Monitor:
-        return self._monitor or self._make()
+    def recorder(self) -> Recorder:
+        """The recorder of the monitor, which is made where there is none."""
+        return (self._monitor or self._make()).recorder
 
     def _make(self) -> Monitor:
         with self._making:
@@ -50,12 +47,10 @@ class _Process:
         if self._monitor is None and switch.on:
             signals.want()
 
-    def check(self, options: dict[str, Any]) -> None:
-        """Before a monitor is configured consumers may be named that it will have; all else is checked at once."""
+    def check(self, options: WatchOptions) -> None:
+        """Raise ConfigurationError for options that the monitor cannot follow; one to come may have any consumers."""
         if self._monitor is not None:
-            self._monitor.settings_for(options)
-        else:
-            check_options(options)
+            self._monitor.recorder.settings_for(options)
 
     def set(self, monitor: Monitor | None) -> Monitor | None:
         """Put a monitor in place, or none, so that the next call makes one; the one before."""
@@ -82,38 +77,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=process.after_fork)
 
 
-def configure(
-    store: str | Store | None = None,
-    *,
-    sinks: Sequence[Sink] | None = None,
-    consumers: Sequence[Consumer] = (),
-    baselines: Mapping[str, Baseline] | None = None,
-    confirm: int = 1,
-    limits: Limits = DEFAULT_LIMITS,
-    background: bool = True,
-    flush_interval: float = 1.0,
-    on_drift: OnDrift = "log",
-    save_on_signals: bool = True,
-) -> Monitor:
+@signature_of(Monitor)
+def configure(*args: Any, **settings: Any) -> Monitor:
     """Set this process's monitor and return it; watched tools report to it from their next call on.
 
     The settings are those of ``Monitor``. The monitor before it is flushed and closed; ``save_on_signals=False`` gives
     SIGTERM and SIGHUP back their default where a decorator or another monitor had them save first. Raises
     ConfigurationError naming the setting that is wrong, and then nothing is changed.
     """
-    monitor = Monitor(
-        store,
-        sinks=sinks,
-        consumers=consumers,
-        baselines=baselines,
-        confirm=confirm,
-        limits=limits,
-        background=background,
-        flush_interval=flush_interval,
-        on_drift=on_drift,
-        save_on_signals=save_on_signals,
-    )
-    if not save_on_signals:
+    monitor = Monitor(*args, **settings)
+    if not settings.get("save_on_signals", True):
         signals.leave()
     before = process.set(monitor)
     if before is not None:
@@ -126,20 +99,11 @@ def watch(target: T, /) -> T: ...
 
 
 @overload
-def watch(
-    *,
-    tool: str | None = None,
-    key: str | Callable[..., object] | None = None,
-    consumers: Sequence[Consumer | str] = (),
-    maps: Sequence[str] = (),
-    records: Sequence[str] = (),
-    limits: Limits | None = None,
-    unwrap: str = "auto",
-    on_drift: OnDrift | None = None,
-) -> Callable[[T], T]: ...
+def watch(**options: Unpack[WatchKeywords]) -> Callable[[T], T]: ...
 
 
-def watch(target: Any = None, /, **options: Any) -> Any:
+@watch_signature
+def watch(target: Any = None, /, **options: Unpack[WatchKeywords]) -> Any:
     """Watch a tool's responses: ``@watch`` or ``@watch(...)`` over a function, a method, a callable or a tool object.
 
     ``tool``: its name; ``module.qualname`` without one. ``key``: an argument's name, or a callable of the arguments,

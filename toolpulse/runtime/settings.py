@@ -1,29 +1,115 @@
-"""Settings: how one tool is watched, and the checks of what a monitor is given. Each names the key that is wrong."""
+"""The settings of a monitor and the options of ``watch``: every one is a field here, with its type and default.
+
+Signatures follow from the fields, and each field has a check in the table below its struct. So a new setting is one
+field and one line of a table (and one line in the docs; ``tests/runtime/test_settings.py`` holds all of them together).
+"""
 
 from __future__ import annotations
 
-import math
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Concatenate, Final, ParamSpec, TypedDict, TypeVar
 
 import msgspec
 
-from toolpulse._base.paths import glob
-from toolpulse.errors import ConfigurationError
-from toolpulse.events import DriftEvent
 from toolpulse.judgement.consumer import Consumer
-from toolpulse.shape import Limits, Walker
-from toolpulse.shape.envelopes import MODES
+from toolpulse.runtime import checks
+from toolpulse.runtime.checks import OnDrift
+from toolpulse.runtime.keys import check_key
+from toolpulse.shape import DEFAULT_LIMITS, Limits, Walker
 from toolpulse.sinks.base import Sink
 from toolpulse.state.baseline import Baseline
-from toolpulse.stores.base import Store, missing_methods
+from toolpulse.stores.base import Store
 
-OnDrift: TypeAlias = Literal["log", "raise"] | Callable[[DriftEvent], object]
-"""What happens on drift beside the sinks: nothing more, DriftError in the caller's thread, or a call."""
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+F = TypeVar("F", bound=Callable[..., Any])
+SettingsT = TypeVar("SettingsT", bound="MonitorSettings")
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """How one tool is watched."""
+class StoreSetting(msgspec.Struct, frozen=True):
+    """The one setting that may be given without its name."""
+
+    store: str | Store | None = None
+
+
+class MonitorSettings(StoreSetting, frozen=True, kw_only=True):
+    """What ``Monitor`` and ``configure`` take; what each means is told by ``Monitor``."""
+
+    sinks: Sequence[Sink] | None = None
+    consumers: Sequence[Consumer] = ()
+    baselines: Mapping[str, Baseline] | None = None
+    confirm: int = 1
+    limits: Limits = DEFAULT_LIMITS
+    background: bool = True
+    flush_interval: float = 1.0
+    on_drift: OnDrift = "log"
+    save_on_signals: bool = True
+
+
+MONITOR_CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "store": checks.optional(checks.check_store),
+    "sinks": checks.optional(checks.check_sinks),
+    "consumers": checks.check_consumers,
+    "baselines": checks.optional(checks.check_baselines),
+    "confirm": checks.check_confirm,
+    "limits": checks.check_limits,
+    "background": checks.check_switch("background"),
+    "flush_interval": checks.check_interval,
+    "on_drift": checks.check_on_drift,
+    "save_on_signals": checks.check_switch("save_on_signals"),
+}
+
+
+class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``watch`` takes; what each means is told by ``toolpulse.watch``. None leaves it to the monitor."""
+
+    tool: str | None = None
+    key: str | Callable[..., object] | None = None
+    consumers: Sequence[Consumer | str] = ()
+    maps: Sequence[str] = ()
+    records: Sequence[str] = ()
+    limits: Limits | None = None
+    unwrap: str = "auto"
+    on_drift: OnDrift | None = None
+
+
+class WatchKeywords(TypedDict, total=False):
+    """The fields of ``WatchOptions`` as keywords, which is how a type checker reads ``watch``."""
+
+    tool: str | None
+    key: str | Callable[..., object] | None
+    consumers: Sequence[Consumer | str]
+    maps: Sequence[str]
+    records: Sequence[str]
+    limits: Limits | None
+    unwrap: str
+    on_drift: OnDrift | None
+
+
+def _any_consumers(consumers: Any) -> tuple[Consumer, ...]:
+    """Before there is a monitor: consumers may be named that it will have."""
+    listed = checks.listed_consumers(consumers)
+    names = dict.fromkeys(name for name in listed if isinstance(name, str) and name)
+    return checks.check_named(listed, [Consumer(name) for name in names])
+
+
+WATCH_CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "tool": checks.optional(checks.check_tool),
+    "key": check_key,
+    "consumers": _any_consumers,
+    "maps": checks.check_globs("maps"),
+    "records": checks.check_globs("records"),
+    "limits": checks.optional(checks.check_limits),
+    "unwrap": checks.check_unwrap,
+    "on_drift": checks.optional(checks.check_on_drift),
+}
+
+
+class ToolSettings(msgspec.Struct, frozen=True):
+    """How one tool is watched: its options, and the monitor's settings where they leave something open."""
 
     consumers: tuple[Consumer, ...]
     """Named for this tool; the monitor's that fit it are asked where there are none."""
@@ -34,174 +120,79 @@ class Settings(msgspec.Struct, frozen=True):
     """The watched function, where there is one, for consumers that expect its annotation."""
 
 
-def check_tool(tool: Any) -> None:
-    """A tool's name: text that is not empty."""
-    if not isinstance(tool, str) or not tool:
-        raise ConfigurationError(f"tool must be a string that is not empty, not {tool!r}")
-    if not tool.isascii() and tool.encode("utf-8", "replace").decode() != tool:
-        raise ConfigurationError(f"tool must be text that can be written as UTF-8, not {tool!r}")
+def checked(settings: SettingsT) -> SettingsT:
+    """The same settings, each passed through its check. Raises ConfigurationError naming the first that is wrong."""
+    return msgspec.structs.replace(
+        settings, **{name: check(getattr(settings, name)) for name, check in MONITOR_CHECKS.items()}
+    )
 
 
-def check_store(store: Any) -> str | Store:
-    """A URL, or an object with a store's methods."""
-    if isinstance(store, type):
-        raise ConfigurationError(f"store must be a URL or an object; {store.__name__} is a class")
-    lacking = [] if isinstance(store, str) else missing_methods(store)
-    if lacking:
-        names = ", ".join(f"{name}()" for name in lacking)
-        raise ConfigurationError(
-            f"store: {type(store).__name__} is no URL and lacks the method{'s' if lacking[1:] else ''} {names}; "
-            "see toolpulse.stores.base.Store"
-        )
-    checked: str | Store = store
-    return checked
+def check_options(options: WatchOptions) -> None:
+    """Raise ConfigurationError for options that no monitor can follow, naming the option."""
+    for name, check in WATCH_CHECKS.items():
+        check(getattr(options, name))
+    Walker(maps=options.maps, records=options.records)  # refuses a path that both name
 
 
-def check_sinks(sinks: Any) -> tuple[Sink, ...]:
-    """Objects with ``emit``."""
-    if callable(getattr(sinks, "emit", None)):
-        raise ConfigurationError("sinks takes a list of sinks, not one")
-    found = _listed("sinks", sinks)
-    for index, sink in enumerate(found):
-        if isinstance(sink, type):
-            raise ConfigurationError(f"sinks[{index}] must be an object with emit(event); {sink.__name__} is a class")
-        if not callable(getattr(sink, "emit", None)):
-            kind = type(sink).__name__
-            raise ConfigurationError(
-                f"sinks[{index}]: {kind} lacks the method emit(event); see toolpulse.sinks.base.Sink"
-            )
-    return found
+def tool_settings(
+    options: WatchOptions, function: Callable[..., object] | None, settings: MonitorSettings
+) -> ToolSettings:
+    """How one monitor watches a tool. Raises ConfigurationError naming the option that is wrong.
 
-
-def check_consumers(consumers: Any) -> tuple[Consumer, ...]:
-    """Consumers of different names."""
-    if isinstance(consumers, Consumer):
-        raise ConfigurationError("consumers takes a list of consumers, not one")
-    found = _listed("consumers", consumers)
-    names: set[str] = set()
-    for index, consumer in enumerate(found):
-        if not isinstance(consumer, Consumer):
-            raise ConfigurationError(f"consumers[{index}] must be a Consumer, not {type(consumer).__name__}")
-        if consumer.name in names:
-            raise ConfigurationError(f"consumers: two are named {consumer.name}")
-        names.add(consumer.name)
-    return found
-
-
-def check_named(consumers: Any, known: Sequence[Consumer]) -> tuple[Consumer, ...]:
-    """Consumers, or names of ``known`` ones."""
-    if isinstance(consumers, str | Consumer):
-        raise ConfigurationError("consumers takes a list of consumers or their names")
-    by_name = {consumer.name: consumer for consumer in known}
-    found = []
-    for consumer in _listed("consumers", consumers):
-        if not isinstance(consumer, Consumer) and (not isinstance(consumer, str) or consumer not in by_name):
-            raise ConfigurationError(
-                f"consumers: {consumer!r} is not one of the monitor's ({', '.join(by_name) or 'none'})"
-            )
-        found.append(consumer if isinstance(consumer, Consumer) else by_name[consumer])
-    return check_consumers(found)
-
-
-def check_baselines(baselines: Any) -> dict[str, Baseline]:
-    """Baselines by tool name."""
-    if not isinstance(baselines, Mapping):
-        raise ConfigurationError(f"baselines takes a dict of tool names to baselines, not {type(baselines).__name__}")
-    for tool, baseline in baselines.items():
-        if not isinstance(tool, str):
-            raise ConfigurationError(f"baselines takes tool names, not {tool!r}")
-        if not isinstance(baseline, Baseline):
-            raise ConfigurationError(f"baselines[{tool!r}] must be a Baseline, not {type(baseline).__name__}")
-    return dict(baselines)
-
-
-def check_confirm(confirm: Any) -> int:
-    """A number of observations."""
-    if type(confirm) is not int or confirm < 1:
-        raise ConfigurationError(f"confirm must be a whole number of at least 1, not {confirm!r}")
-    return confirm
-
-
-def check_interval(seconds: Any) -> float:
-    """A number of seconds."""
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not math.isfinite(seconds) or seconds <= 0:
-        raise ConfigurationError(f"flush_interval must be a number of seconds above 0, not {seconds!r}")
-    return float(seconds)
-
-
-def check_switch(name: str, on: Any) -> bool:
-    """True or False."""
-    if not isinstance(on, bool):
-        raise ConfigurationError(f"{name} must be True or False, not {on!r}")
-    return on
-
-
-def check_on_drift(value: Any) -> OnDrift:
-    """One of the two words, or a callable."""
-    if callable(value) or (isinstance(value, str) and value in {"log", "raise"}):
-        checked: OnDrift = value
-        return checked
-    raise ConfigurationError(f"on_drift must be 'log', 'raise' or callable, not {value!r}")
-
-
-def check_unwrap(unwrap: Any) -> str:
-    """One of the modes."""
-    if not isinstance(unwrap, str) or unwrap not in MODES:
-        raise ConfigurationError(f"unwrap must be one of {', '.join(MODES)}, not {unwrap!r}")
-    return unwrap
-
-
-def check_walk(limits: Any, maps: Any, records: Any) -> Walker:
-    """Limits, and globs of paths."""
-    if not isinstance(limits, Limits):
-        raise ConfigurationError(f"limits must be Limits(...), not {type(limits).__name__}")
-    return Walker(limits, _globs("maps", maps), _globs("records", records))
-
-
-def _globs(name: str, paths: Any) -> tuple[str, ...]:
-    if isinstance(paths, str):
-        raise ConfigurationError(f"{name} takes a list of paths, not a bare string")
-    found = _listed(name, paths)
-    for path in found:
-        if not isinstance(path, str):
-            raise ConfigurationError(f"{name} takes paths as text, not {path!r}")
-        try:
-            glob(path)
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{name}: {error}") from None
-    return found
-
-
-def _listed(name: str, given: Any) -> tuple[Any, ...]:
-    try:
-        return tuple(given)
-    except TypeError:
-        raise ConfigurationError(f"{name} takes a list, not {type(given).__name__}") from None
-
-
-def with_unwrap(settings: Settings, unwrap: str) -> Settings:
-    """The same with another way to read responses."""
-    return settings if unwrap == settings.unwrap else msgspec.structs.replace(settings, unwrap=check_unwrap(unwrap))
-
-
-def settings_of(
-    options: Mapping[str, Any], function: Any, limits: Limits, on_drift: OnDrift, known: Sequence[Consumer]
-) -> Settings:
-    """The settings that options of ``watch`` give; what they leave out is the monitor's. Raises ConfigurationError."""
-    chosen, own = options.get("limits"), options.get("on_drift")
-    return Settings(
-        tuple(consumer.for_function(function) for consumer in check_named(options.get("consumers", ()), known)),
-        check_walk(limits if chosen is None else chosen, options.get("maps", ()), options.get("records", ())),
-        check_unwrap(options.get("unwrap", "auto")),
-        on_drift if own is None else check_on_drift(own),
+    ``settings`` are those of the monitor, checked; ``function`` is the watched one, None for a response without.
+    """
+    named = checks.check_named(options.consumers, settings.consumers)
+    limits = settings.limits if options.limits is None else checks.check_limits(options.limits)
+    maps, records = (WATCH_CHECKS[name](getattr(options, name)) for name in ("maps", "records"))
+    return ToolSettings(
+        tuple(consumer.for_function(function) for consumer in named),
+        Walker(limits, maps, records),
+        checks.check_unwrap(options.unwrap),
+        settings.on_drift if options.on_drift is None else checks.check_on_drift(options.on_drift),
         function,
     )
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Options of ``watch`` before there is a monitor: consumers may be named that it will have."""
-    given = options.get("consumers", ())
-    named = () if isinstance(given, str | Consumer) else _listed("consumers", given)
-    names = {name for name in named if isinstance(name, str)}
-    settings_of(options, None, Limits(), "log", [Consumer(name) for name in names if name])
+def with_unwrap(settings: ToolSettings, unwrap: str) -> ToolSettings:
+    """The same with another way to read responses. Raises ConfigurationError for a way that there is none of."""
+    if unwrap == settings.unwrap:
+        return settings
+    return msgspec.structs.replace(settings, unwrap=checks.check_unwrap(unwrap))
+
+
+def signature_of(model: Callable[P, object]) -> Callable[[Callable[..., R]], Callable[P, R]]:
+    """Give a function the parameters of ``model``, for type checkers and for ``inspect.signature`` alike."""
+
+    def decorated(function: Callable[..., R]) -> Callable[P, R]:
+        own, parameters = inspect.signature(function), inspect.signature(model).parameters
+        function.__signature__ = own.replace(parameters=list(parameters.values()))  # type: ignore[attr-defined]
+        return function
+
+    return decorated
+
+
+def watch_signature(function: F) -> F:
+    """Let ``inspect.signature`` show the options of ``watch`` where the code says ``**options``."""
+    *positional, _ = inspect.signature(function).parameters.values()
+    options = inspect.signature(WatchOptions).parameters.values()
+    function.__signature__ = inspect.Signature([*positional, *options])  # type: ignore[attr-defined]
+    return function
+
+
+def takes(struct: Callable[P, S]) -> Callable[[Callable[[Any, S], None]], Callable[Concatenate[Any, P], None]]:
+    """Let an ``__init__`` that is written for one struct take the struct's fields as its parameters."""
+
+    def decorated(init: Callable[[Any, S], None]) -> Callable[Concatenate[Any, P], None]:
+        me, _ = inspect.signature(init).parameters.values()
+        fields = inspect.signature(struct)
+        signature = fields.replace(parameters=[me, *fields.parameters.values()], return_annotation=None)
+
+        @functools.wraps(init)
+        def initialize(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            signature.bind(self, *args, **kwargs)  # its TypeError names the parameter that there is none of
+            init(self, struct(*args, **kwargs))
+
+        initialize.__signature__ = signature  # type: ignore[attr-defined]
+        return initialize
+
+    return decorated

@@ -13,10 +13,12 @@ from toolpulse._base.paths import Path, Segment, format_path
 from toolpulse.shape.nodes import Shape
 from toolpulse.shape.observation import Limits, Truncation
 
-LEAST_WORK: Final = 20_000
-"""Units of about a microsecond, or less, that a walk may take beside its nodes; more where more nodes are allowed."""
+LEAST_WORK: Final = 25_000
+"""Units of about a microsecond, or less, that a walk may take beside its nodes; more where more nodes are allowed.
 
-_TO_CUT: Final = 6
+The largest of some thousand recorded API responses takes 20,923; more would cost more than a response may."""
+
+_TO_CUT: Final = 12
 MOST_CUTS: Final = 500
 """Places where one response may be cut; where there are more, all of it is."""
 

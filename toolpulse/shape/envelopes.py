@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from toolpulse._base.classes import mro, name, own_dict, package, with_text_keys
 from toolpulse.errors import ConfigurationError
+from toolpulse.shape.rows import TEXT_KEYED, size_of
 from toolpulse.shape.text import MOST, TextBudget
 
 MODES: Final = ("auto", "none")
@@ -103,16 +104,8 @@ def unwrap(response: object, mode: str = "auto", *, artifact: bool = False, text
     the payload is what had been reached.
     """
     if mode == "auto":
-        if type(response) is dict:  # nearly always, and nearly never an envelope
-            try:
-                for key in response if len(response) <= MOST_FIELDS else ():
-                    if type(key) is not str:  # it would be asked whether it equals "content"
-                        break
-                else:
-                    if len(response) > MOST_FIELDS or "content" not in response:
-                        return _new(Payload, (response, NATIVE, OK))
-            except RuntimeError:  # somebody else writes to it meanwhile
-                pass
+        if type(response) is dict and _is_none(response):  # nearly always
+            return _new(Payload, (response, NATIVE, OK))
         return _unwrap(response, artifact, TextBudget(text))
     if mode == "none":
         return Payload(response, NATIVE, OK)
@@ -146,11 +139,18 @@ def _open(value: object, budget: TextBudget) -> _Opened | None:
         return None
     if issubclass(kind, str):
         return _open_text(value, budget)  # type: ignore[arg-type]
+    if kind is dict and _is_none(value):  # type: ignore[arg-type]
+        return None
     fields = _fields(value)
     if fields is None:
         return None
     row = _row(kind)
     return _open_fields(fields, budget) if row is None else _open_row(fields, row, budget)
+
+
+def _is_none(value: _Fields) -> bool:
+    """Whether a dict surely is no envelope. A key that is no plain text would be asked whether it equals "content"."""
+    return size_of(value) in TEXT_KEYED and "content" not in value
 
 
 def _fields(value: object) -> _Fields | None:

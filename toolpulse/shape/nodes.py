@@ -25,7 +25,7 @@ _interned: weakref.WeakValueDictionary[tuple[Any, ...], Shape] = weakref.WeakVal
 
 
 _OF_A_CONTAINER: Final = 24
-_OF_A_FIELD: Final = 2
+_OF_A_FIELD: Final = 1
 _CHARACTERS_A_UNIT: Final = 64
 _LONGEST_ESCAPE: Final = 12  # of a character beyond U+FFFF: two surrogates
 

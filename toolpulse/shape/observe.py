@@ -13,7 +13,7 @@ from toolpulse.shape.kinds import register
 from toolpulse.shape.map_keys import DATA_LIKE, RECORD
 from toolpulse.shape.nodes import UNKNOWN
 from toolpulse.shape.observation import DEFAULT_LIMITS, Limits, Observation, Truncation
-from toolpulse.shape.plans import Plan, Plans, row_of
+from toolpulse.shape.plans import Plan, Plans
 from toolpulse.shape.walk import MAP, Walk
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ class Walker:
     def _known(self, value: dict[Any, Any]) -> Plan | None:
         """The plan of a record met before, where nothing else is to be asked of it."""
         self._plans.refresh()
-        row = row_of(value) if len(value) <= self.limits.fields else None
-        return self._plans.known.get(row) if row is not None else None
+        return self._plans.find(value)[2]
 
     def forget(self) -> None:
         """Drop the plans of records met so far; they are made again as records are met."""

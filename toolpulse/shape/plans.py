@@ -6,42 +6,35 @@ Plans do not depend on where a record stands, hold no values, and are never made
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolpulse._base.canonical import digest
 from toolpulse.shape import kinds as known_kinds
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import DATA_LIKE, RECORD, data_keys, data_like
-from toolpulse.shape.nodes import Array, Object, Scalar, Shape
+from toolpulse.shape.nodes import Array, Object, Scalar, Shape, fewest, writing_work
+from toolpulse.shape.rows import TEXT_KEYED, Row, has_text_keys, hashable, kinds_of, paired, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from toolpulse.shape.observation import Limits
 
-Row: TypeAlias = tuple[tuple[str, ...], tuple[Any, ...], str | None]
-"""A record's keys, the types of its values or their ids, and what is told of objects where it stands."""
-
-_NO_KINDS: Final[frozenset[type]] = frozenset()
 _Cut: TypeAlias = tuple[str, int, int]
 """Which limit, how much was seen, how much there is."""
 
 
-class Last:
-    """A row met before, by the very keys and types that it had: most often the next one has the same."""
+Known: TypeAlias = "tuple[tuple[str, ...], tuple[type, ...], Plan | None]"
+"""A record met before: its keys, the types of its values, and its plan. One object, since threads share it."""
 
-    __slots__ = ("misses", "row")
-
-    def __init__(self) -> None:
-        self.row: tuple[tuple[str, ...], tuple[Any, ...], Plan] | None = None
-        """Keys, types and plan; one object, since threads share it."""
-        self.misses = 0
+NOT_KNOWN: Final[Known] = ((), (), None)
 
 
 class Plan:
     """What is known of a record by its keys and the types of its values."""
 
-    __slots__ = ("children", "cut", "has_content", "inner", "kinds", "last", "names", "shape", "shapes", "size")
+    __slots__ = ("children", "cut", "has_content", "inner", "kinds", "names", "shape", "shapes", "size")
 
     def __init__(
         self, names: tuple[str, ...], children: list[Shape | None], keys: Mapping[str, Any], cut: tuple[_Cut, ...]
@@ -54,8 +47,6 @@ class Plan:
         self.inner = tuple([(name, keys[name]) for name, child in fields if child is None])
         self.has_content = "content" in names
         """Whether it may be an envelope."""
-        self.last: list[Last] = [Last() for _ in self.inner]
-        """The row met last in each of the inner fields: most often the next one is like it."""
         self.cut = cut
         self.kinds: tuple[type, ...] = ()
         """The types that the rows it is kept by name; while they are here no other type has one of their ids."""
@@ -79,16 +70,10 @@ class Plan:
 _MOST_KEYS = 4096 * 64
 """Keys of records that are remembered; a plan itself takes about as much memory as some."""
 _KEYS_A_PLAN = 61
-_MOST_MISSES = 4
 _MOST_SHAPES_A_PLAN = 512
 _MOST_ARRAYS = 4096
-_FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-# Of a name that is compared with the forms of data, hashed, or both; of a number that is written.
-_OF_AN_OBJECT = 8
-_ASCII_A_UNIT = 128
-_OTHERS_A_UNIT = 32
-_BITS_A_UNIT = 64
-_MOST_BITS = 8192  # Python refuses to print much longer integers in decimal
+_MOST_SETS: Final = 64
+_LARGEST_SET: Final = 1_000  # of writing_work
 
 
 class Plans:
@@ -98,8 +83,14 @@ class Plans:
         self.limits = limits
         self.known: dict[Row, Plan] = {}
         """By ``row_of``."""
-        self.flat: dict[frozenset[type], Shape] = {}
+        self.latest: dict[tuple[str, ...], Known] = {}
+        """The record met last of those with these keys."""
+        self._flat: dict[frozenset[type], Shape] = {}
         """Arrays of scalars, by the types of their elements."""
+        self._alike: dict[type, Shape] = {}
+        """Those of one type."""
+        self._fewest: dict[frozenset[Shape], tuple[int, frozenset[Shape]]] = {}
+        """Shapes found in a container: what comparing them takes, and those that are kept."""
         self._arrays: dict[frozenset[Shape], Shape] = {}
         self._kept = 0
         self._generation = known_kinds.generation
@@ -114,31 +105,31 @@ class Plans:
         """Drop what is remembered; it is made again as records are met."""
         self._kept = 0
         self.known.clear()
-        self.flat.clear()
+        self.latest.clear()
+        self._flat.clear()
+        self._alike.clear()
 
-    def like(self, value: dict[Any, Any], last: Last) -> Plan | None:
-        """The plan of a record met before; None where there is none. Told by identity where it is like the last one."""
-        if last.row is not None:
-            keys, kinds, plan = last.row
-            if len(value) == len(keys):
-                try:
-                    for (key, child), known, kind in zip(value.items(), keys, kinds, strict=False):
-                        if key is not known or type(child) is not kind:
-                            break
-                    else:
-                        last.misses = 0
-                        return plan
-                except RuntimeError:  # somebody else writes to it meanwhile
-                    pass
-        return self._looked_up(value, last)
+    def find(self, value: dict[Any, Any]) -> Known:
+        """What is known of a record that was met before; ``NOT_KNOWN`` where it was not, or may not be looked up."""
+        if len(value) > self.limits.fields or not (size_of(value) in TEXT_KEYED or has_text_keys(value)):
+            return NOT_KNOWN
+        keys = tuple(value)
+        known = self.latest.get(keys, NOT_KNOWN)
+        # types are told apart by identity, which asks no metaclass
+        if known[2] is not None and all(map(is_, map(type, value.values()), known[1])):
+            return known
+        return self.look_up(keys, value)
 
-    def _looked_up(self, value: dict[Any, Any], last: Last) -> Plan | None:
-        row = row_of(value) if len(value) <= self.limits.fields else None
-        plan = self.known.get(row) if row is not None else None
-        if plan is not None and row is not None and last.misses < _MOST_MISSES:
-            last.row = (row[0], row[1], plan)
-            last.misses += 1
-        return plan
+    def look_up(self, keys: tuple[str, ...], value: dict[Any, Any]) -> Known:
+        """The same of a record of these keys, which are plain text, where the latest with these keys is another."""
+        kinds = tuple(map(type, value.values()))
+        plan = self.known.get((keys, hashable(kinds), None))
+        if plan is None:
+            return NOT_KNOWN
+        if len(self.latest) > len(self.known):
+            self.latest.clear()
+        self.latest[keys] = known = (keys, kinds, plan)
+        return known
 
     def plan(self, row: Row, value: dict[str, Any], *, plain: bool) -> Plan | None:
         """The plan of a record of this row, kept for the next one where its keys are ``plain``.
@@ -147,8 +138,8 @@ class Plans:
         """
         keys, kinds, told = row
         if not plain:
-            paired = {_paired(key): key for key in keys}
-            return None if _is_map(paired, told) else self._make(paired, value)
+            by_name = {paired(key): key for key in keys}
+            return None if _is_map(by_name, told) else self._make(by_name, value)
         if _is_map(keys, told):
             return None
         names = tuple(sorted(keys))
@@ -167,6 +158,7 @@ class Plans:
         if self._kept > _MOST_KEYS:
             self._kept = 0
             self.known.clear()
+            self.latest.clear()
         self._kept += _KEYS_A_PLAN + len(row[0])
         self.known[row] = plan
 
@@ -194,12 +186,49 @@ class Plans:
             self._arrays[elements] = shape
         return shape
 
+    def flat_array(self, members: list[Any]) -> Shape | None:
+        """The shape of an array of scalars of types that were met before together; None of any other."""
+        if len(members) > self.limits.elements:
+            return None
+        if members:
+            first = type(members[0])
+            if first is dict or first is list or type(first) is not type:
+                return None
+            for member in members:
+                if type(member) is not first:
+                    break
+            else:
+                return self._alike.get(first)
+        kinds = kinds_of(members)
+        return None if kinds is None else self._flat.get(kinds)
+
     def keep_flat(self, kinds: frozenset[type], shape: Shape) -> None:
         """Remember the shape of arrays of scalars of these types."""
         if kinds <= SCALARS.keys() and len(kinds) <= self.limits.shapes:
-            if len(self.flat) >= _MOST_ARRAYS:
-                self.flat.clear()
-            self.flat[kinds] = shape
+            if len(self._flat) >= _MOST_ARRAYS:
+                self._flat.clear()
+                self._alike.clear()
+            self._flat[kinds] = shape
+            if len(kinds) == 1:
+                self._alike.update(dict.fromkeys(kinds, shape))
+
+    def fewest(self, found: set[Shape], left: int) -> tuple[int, frozenset[Shape] | None]:
+        """What it takes to compare these shapes, and the smallest of them, as many as are kept of an array.
+
+        None where that takes all of what is left. Compared once for a set that is met again.
+        """
+        shapes = frozenset(found)
+        known = self._fewest.get(shapes)
+        if known is None:
+            work = writing_work(shapes)
+            if work >= left:
+                return work, None
+            known = (work, fewest(shapes, self.limits.shapes))
+            if work <= _LARGEST_SET:
+                if len(self._fewest) >= _MOST_SETS:
+                    self._fewest.clear()
+                self._fewest[shapes] = known
+        return known if known[0] < left else (known[0], None)
 
 
 def _scalar(value: object) -> Shape | None:
@@ -212,90 +241,6 @@ def _is_map(names: Iterable[str], told: str | None) -> bool:
         return False
     read = tuple(names)
     return data_keys(read) or (told is DATA_LIKE and (not read or data_like(read)))
-
-
-def are_names(keys: tuple[str, ...], longest: int) -> bool:
-    """Whether keys are names as they stand: text of JSON's characters, none of them longer than ``longest``."""
-    if all(map(str.isascii, keys)):
-        return not keys or max(map(len, keys)) <= longest
-    return max(map(len, keys)) <= longest and all(_paired(key) == key for key in keys)
-
-
-def key_work(keys: Collection[Any]) -> int:
-    """What reading these keys takes, in the units of ``Shape.work``, without reading them."""
-    work = _OF_AN_OBJECT + len(keys)
-    for key in keys:
-        kind = type(key)
-        if issubclass(kind, str):
-            work += str.__len__(key) // (_ASCII_A_UNIT if str.isascii(key) else _OTHERS_A_UNIT)
-        elif issubclass(kind, int):
-            work += int.bit_length(key) // _BITS_A_UNIT
-    return work
-
-
-def row_of(value: dict[Any, Any], told: str | None = None) -> Row | None:
-    """What the plan of a record is kept by; None where a key is no plain text.
-
-    To be looked up is to be hashed and compared. Plain text and types made by ``type`` itself do that by the
-    interpreter's code alone. Any other key does it by its own, and any other type by its metaclass's: such a type
-    stands there by its id.
-    """
-    keys = tuple(value)
-    for key in keys:
-        if type(key) is not str:
-            return None
-    kinds = tuple(map(type, value.values()))
-    for kind in kinds:
-        if type(kind) is not type:
-            return keys, tuple(map(id, kinds)), told
-    return keys, kinds, told
-
-
-def kinds_of(members: list[Any]) -> frozenset[type] | None:
-    """The types of the members of an array; None where one of them must not be hashed, as ``row_of`` says."""
-    first = type(members[0]) if members else None
-    for member in members:
-        if type(member) is not first:
-            break
-    else:
-        return _NO_KINDS if first is None else frozenset((first,)) if type(first) is type else None
-    kinds = list(map(type, members))
-    for kind in kinds:
-        if type(kind) is not type:
-            return None
-    return frozenset(kinds)
-
-
-def by_name(value: dict[Any, Any]) -> dict[str, Any] | None:
-    """What a dict holds by field names as JSON writes them; no key is hashed or compared.
-
-    None where a key is no scalar, so that the keys must be data.
-    """
-    named: dict[str, Any] = {}
-    for key, child in tuple(dict.items(value)):
-        name = _name(key)
-        if name is None:
-            return None
-        named[name] = child
-    return named
-
-
-def _name(key: Any) -> str | None:
-    kind = type(key)  # not isinstance, which asks the key
-    if issubclass(kind, str):
-        return _paired(str.__str__(key))
-    if key is None or kind is bool:
-        return {None: "null", True: "true", False: "false"}[key]
-    if issubclass(kind, int):
-        return int.__repr__(key) if int.bit_length(key) < _MOST_BITS else int.__format__(key, "x")
-    if issubclass(kind, float):
-        return _FLOATS.get(float.__repr__(key), float.__repr__(key))
-    return None
-
-
-def _paired(name: str) -> str:
-    """Two surrogates that JSON text would read back as one character, as that character."""
-    return name if name.isascii() else name.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _short(name: str, limit: int) -> str:

@@ -7,29 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolpulse._base.paths import ITEMS, VALUES, Path, Segment
 from toolpulse.shape.budget import Budget
 from toolpulse.shape.kinds import SCALARS, resolve
 from toolpulse.shape.map_keys import RECORD
-from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape, fewest, writing_work
-from toolpulse.shape.plans import Last, are_names, by_name, key_work, kinds_of, row_of
+from toolpulse.shape.nodes import UNKNOWN, Map, Scalar, Shape
+from toolpulse.shape.plans import NOT_KNOWN
+from toolpulse.shape.rows import TEXT_KEYED, are_names, by_name, key_work, kinds_of, row_of, scalars_of, size_of
 from toolpulse.shape.text import UnreadText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolpulse.shape.plans import Plan, Plans, Row
+    from toolpulse.shape.plans import Plan, Plans
+    from toolpulse.shape.rows import Row
 
 Reading: TypeAlias = Callable[[Path], str | None]
 """What is told of the objects at a path: one of the three below, or nothing."""
 
 MAP: Final = "map"
 
-_TO_ENTER = 3
-_TO_RENAME = 10
-_MOST_NAMES = 20_000
+_TO_ENTER_A_RECORD: Final = 3
+_TO_ENTER: Final = 6
+_TO_READ: Final = 12
+_TO_RENAME: Final = 10
+_MOST_NAMES: Final = 20_000
 
 
 class Walk(Budget):
@@ -68,7 +73,7 @@ class Walk(Budget):
         if self._closed(value):
             return UNKNOWN
         self._open.append(id(value))
-        self._take(_TO_ENTER)
+        self._take(_TO_READ)
         try:
             inner = reader(value)
         except Exception:  # noqa: BLE001 - the reader is the application's, the object the response's
@@ -92,7 +97,7 @@ class Walk(Budget):
         """An object whose keys are not plain text, read by the names that JSON would write."""
         if self._closed(value):
             return UNKNOWN
-        self._take(_TO_RENAME + key_work(dict.keys(value)))
+        self._take(_TO_RENAME + 2 * key_work(dict.keys(value)))
         if self.left <= 0:
             self._cut(self._spent, 0, 1)
             return UNKNOWN
@@ -147,9 +152,12 @@ class Walk(Budget):
         self.left -= plan.size
         if plan.shape is not None:
             return plan.shape
-        for limit, seen, total in plan.cut:
-            self._cut(limit, seen, total)
-        self._take(_TO_ENTER)
+        if plan.cut:
+            for limit, seen, total in plan.cut:
+                self._cut(limit, seen, total)
+        self.work -= _TO_ENTER_A_RECORD
+        if self.work <= 0:
+            self._take(0)
         self._open.append(id(owner))
         self._depth += 1
         self._path.append("")
@@ -157,7 +165,8 @@ class Walk(Budget):
         self._path.pop()
         self._depth -= 1
         self._open.pop()
-        shape = plan.of(tuple(found))
+        inner = tuple(found)
+        shape = plan.shapes.get(inner) or plan.of(inner)
         if shape not in self._met:
             self._meet(shape)
         return shape
@@ -165,22 +174,25 @@ class Walk(Budget):
     def _inner(self, value: dict[str, Any], plan: Plan) -> list[Shape]:
         """The shapes of the fields of a record that are no scalars."""
         at_ease = self._reading is None and self._depth < self._limits.depth
+        find, flat = self._plans.find, self._plans.flat_array
         path, met, found = self._path, self._met, []
-        for index, (name, key) in enumerate(plan.inner):
+        for name, key in plan.inner:
             child = value[key]
             shape = None
             if at_ease and self.left > 0:
-                kind = type(child)
-                if kind is dict:
-                    known = self._plans.like(child, plan.last[index])
-                    if known is not None and known.shape is not None:
-                        self.left -= known.size
+                if type(child) is dict:
+                    known = find(child)[2]
+                    if known is not None:
                         shape = known.shape
-                    elif known is not None:
-                        path[-1] = name
-                        shape = self._record(child, known, child)
-                elif kind is list and len(child) <= self._limits.elements:
-                    shape = self._flat(child)
+                        if shape is not None:
+                            self.left -= known.size
+                        else:
+                            path[-1] = name
+                            shape = self._record(child, known, child)
+                elif type(child) is list:
+                    shape = flat(child)
+                    if shape is not None:
+                        self.left -= len(child)
             if shape is None:
                 path[-1] = name
                 shape = self.visit(child)
@@ -188,14 +200,6 @@ class Walk(Budget):
             if shape not in met:
                 self._meet(shape)
         return found
-
-    def _flat(self, child: list[Any]) -> Shape | None:
-        """The shape of a known array of scalars; None where it must be walked."""
-        kinds = kinds_of(child)
-        flat = self._plans.flat.get(kinds) if kinds is not None else None
-        if flat is not None:
-            self.left -= len(child)
-        return flat
 
     def _map(self, value: dict[Any, Any]) -> Shape:
         if self._closed(value):
@@ -208,11 +212,11 @@ class Walk(Budget):
         if self._closed(owner):
             return UNKNOWN
         looked_at = list(islice(items, self._limits.elements))
-        kinds = kinds_of(looked_at)
-        flat = self._plans.flat.get(kinds) if kinds is not None else None
-        if flat is not None and len(looked_at) == total:
+        flat = self._plans.flat_array(looked_at) if len(looked_at) == total else None
+        if flat is not None:
             self.left -= total
             return flat
+        kinds = kinds_of(looked_at)
         shape = self._plans.array(self._members(owner, looked_at, total, ITEMS, kinds))
         if kinds is not None:
             self._plans.keep_flat(kinds, shape)
@@ -223,8 +227,10 @@ class Walk(Budget):
     ) -> set[Shape]:
         """The distinct shapes of the first elements (values) of a container."""
         self._path.append(step)
-        found = None if kinds is None else self._scalars(looked_at, kinds)
-        if found is None:
+        found = None if kinds is None else scalars_of(kinds)
+        if found is not None:
+            self.left -= len(looked_at)
+        else:
             self._take(_TO_ENTER)
             self._open.append(id(owner))
             self._depth += 1
@@ -241,43 +247,51 @@ class Walk(Budget):
 
     def _fewest(self, found: set[Shape], known: int) -> set[Shape]:
         """The smallest of the shapes; none where comparing them costs more than is left."""
-        self._take(writing_work(found))
-        if self.work <= 0:
+        work, kept = self._plans.fewest(found, self.work)
+        self._take(work)
+        if kept is None:
             self._cut("work", 0, known)
             return {UNKNOWN}
         self._cut("shapes", self._limits.shapes, known)
-        return set(fewest(found, self._limits.shapes))
-
-    def _scalars(self, members: list[Any], kinds: frozenset[type]) -> set[Shape] | None:
-        """The shapes of members that are all scalars of known types: one look-up a type, not one a member."""
-        found = set(map(SCALARS.get, kinds))
-        if None in found:
-            return None
-        self.left -= len(members)
-        return cast("set[Shape]", found)
+        return set(kept)
 
     def _each(self, members: list[Any]) -> set[Shape]:
         found: set[Shape] = set()
         at_ease = self._reading is None and self._depth < self._limits.depth
-        last, met, before = Last(), self._met, None
+        plans, met, before, left = self._plans, self._met, None, self.left
+        keys, kinds, plan = NOT_KNOWN
         for index, member in enumerate(members):
-            left = self.left - 1
-            if left < 0:
+            if left <= 0:
+                self.left = left
                 self._cut(self._spent, index, len(members))
-                found.add(UNKNOWN)
-                break
-            self.left = left
-            plan = self._plans.like(member, last) if at_ease and type(member) is dict else None
-            if plan is None:
-                shape = self.visit(member)
-            elif plan.shape is None or left == 0:
-                shape = self._record(member, plan, member)
+                return found | {UNKNOWN}
+            left -= 1
+            if not at_ease or type(member) is not dict:
+                plan = None
+            elif size_of(member) in TEXT_KEYED:
+                its = tuple(member)
+                if its != keys:
+                    keys, kinds, plan = plans.latest.get(its, NOT_KNOWN)
+                if plan is None or not all(map(is_, map(type, member.values()), kinds)):
+                    keys, kinds, plan = plans.look_up(its, member)
             else:
-                self.left = left - plan.size
+                keys, kinds, plan = plans.find(member)
+            if plan is not None and plan.shape is not None and left > 0:
+                left -= plan.size
                 shape = plan.shape
+            else:
+                self.left = left
+                shape = self.visit(member) if plan is None else self._record(member, plan, member)
+                left = self.left
             if shape is not before:
                 found.add(shape)
                 before = shape
-                if shape not in met:
-                    self._meet(shape)
+                if shape not in met:  # as _meet does
+                    met.add(shape)
+                    self.work -= shape.work
+                    if self.work <= 0:
+                        self.left = left
+                        self._take(0)
+                        left = self.left
+        self.left = left
         return found

@@ -131,10 +131,10 @@ def event_id(generation: int, about: str, status: str, number: int) -> str:
     return digest(f"{generation} {about} {status} {number}".encode())[:16]
 
 
-def _changes(found: tuple[Finding, ...]) -> tuple[EventChange, ...]:
+def _changes(judged: tuple[Finding, ...]) -> tuple[EventChange, ...]:
     """One entry a change, with the worst risk of all consumers; worst first."""
     changes: dict[tuple[str, str, str, str], EventChange] = {}
-    for f in sorted(found, key=lambda f: (f.risk.rank, f.path, f.rule_id, f.after)):
+    for f in sorted(judged, key=lambda f: (f.risk.rank, f.path, f.rule_id, f.after)):
         change = EventChange(f.path, f.rule_id, f.before, f.after, f.risk, f.evidence, f.pattern, f.counterpart)
         changes.setdefault((f.path, f.rule_id, f.before, f.after), change)
     return tuple(changes.values())
@@ -153,7 +153,7 @@ class Reports:
         self.unnoted: list[tuple[tuple[Change, ...], str]] = []
         """Changes to note in passing, with the time they were seen."""
 
-    def take(self) -> list[DriftEvent]:
+    def take_events(self) -> list[DriftEvent]:
         """The events made since this was called last, in order."""
         made, self._made = self._made, []
         return made
@@ -177,9 +177,9 @@ class Reports:
         waiting, self.unnoted = self.unnoted, []
         for changes, time in waiting:
             try:
-                found = findings(changes, consumers)
-                if found:
-                    self._made.append(notice(source, "noted", time, findings=found))
+                judged = findings(changes, consumers)
+                if judged:
+                    self._made.append(notice(source, "noted", time, findings=judged))
             except Exception as error:  # noqa: BLE001 - nothing else may be lost with it
                 self.faults.append(error)
                 self.unnoted.append((changes, time))

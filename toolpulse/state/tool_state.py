@@ -91,7 +91,7 @@ class ToolState(KnownState):
 
     def take_events(self) -> list[DriftEvent]:
         """The events that were made since this was called last."""
-        return self.reports.take()
+        return self.reports.take_events()
 
     def decide(
         self, action: Action, name: str, paths: tuple[str, ...], *, reason: str, who: str, time: str

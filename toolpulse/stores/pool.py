@@ -94,9 +94,9 @@ class Pool:
 
     def _connect(self) -> psycopg.Connection[Any]:
         driver, _ = drivers()
-        found: psycopg.Connection[Any] = driver.connect(self._url, **_OPTIONS)
-        connections.add(found)
-        return found
+        connection: psycopg.Connection[Any] = driver.connect(self._url, **_OPTIONS)
+        connections.add(connection)
+        return connection
 
     def ask(self) -> None:
         """Connect once, and see: the pool does not say why it cannot. Raises psycopg's errors."""

@@ -14,7 +14,7 @@ from toolpulse.cli._kit.store import FOLLOW, db_argument, one_key, opened
 from toolpulse.cli._kit.targets import key_argument, tool_argument, tool_of
 from toolpulse.cli._kit.text import file_label, plural, with_key
 from toolpulse.errors import ConfigurationError, InputError
-from toolpulse.runtime.settings import check_tool
+from toolpulse.runtime.checks import check_tool
 from toolpulse.state.convert import baseline_of, has_baseline, snapshot_of
 from toolpulse.state.snapshot import EMPTY
 

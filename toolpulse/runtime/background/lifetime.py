@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import Any, Final, Protocol
 
-from toolpulse.runtime.signals import Signals
+from toolpulse.runtime.background.signals import Signals
 from toolpulse.shape import nodes
 
 EXIT_PATIENCE: Final = 2.0
@@ -21,13 +21,13 @@ class Monitored(Protocol):
     """What is looked after."""
 
     @property
-    def waits(self) -> bool:
+    def has_work(self) -> bool:
         """Whether there is anything to save or to send. Takes no lock: a signal handler asks."""
 
     def flush_at_exit(self, timeout: float) -> object:
         """Flush within ``timeout`` seconds."""
 
-    def ends(self) -> None:
+    def process_ends(self) -> None:
         """The last flush of this process begins: what is counted from now on has to save itself."""
 
     def before_fork(self) -> None:
@@ -42,7 +42,7 @@ class Monitored(Protocol):
 
 _known: weakref.WeakSet[Any] = weakref.WeakSet()
 _forking: dict[int, list[Monitored]] = {}
-"""What was told of a fork, by the thread that forks; two may do so at once."""
+"""The monitors that were prepared for a fork, by the thread that forks; two may do so at once."""
 _finalized_pid = 0
 _ended_pid = 0
 
@@ -54,13 +54,13 @@ def look_after(monitor: Monitored, *, save_on_signals: bool = False) -> None:
     """
     _known.add(monitor)
     if _ended_pid == os.getpid():
-        monitor.ends()
+        monitor.process_ends()
     if save_on_signals:
         signals.want()
     _finalize_child()
 
 
-def begins() -> None:
+def process_begins() -> None:
     """A process, perhaps a forked one, begins to have something to save."""
     _finalize_child()
     signals.again()
@@ -84,7 +84,7 @@ def _end() -> None:
     _ended_pid = os.getpid()
     signals.exits = True
     for monitor in list(_known):
-        monitor.ends()
+        monitor.process_ends()
     _flush_all()
     signals.exits = False
     signals.finish()
@@ -96,17 +96,17 @@ def _flush_all() -> None:
         monitor.flush_at_exit(deadline - time.monotonic())
 
 
-def _wait() -> bool:
-    return any(monitor.waits for monitor in list(_known))
+def _any_has_work() -> bool:
+    return any(monitor.has_work for monitor in list(_known))
 
 
-signals: Final = Signals(_wait, _flush_all, EXIT_PATIENCE)
+signals: Final = Signals(_any_has_work, _flush_all, EXIT_PATIENCE)
 """The signals of this process."""
 
 
 def _before_fork() -> None:
-    told = _forking[threading.get_ident()] = list(_known)
-    for monitor in told:
+    prepared = _forking[threading.get_ident()] = list(_known)
+    for monitor in prepared:
         monitor.before_fork()
 
 

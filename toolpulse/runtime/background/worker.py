@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from toolpulse.runtime.lifetime import begins
+from toolpulse.runtime.background.lifetime import process_begins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ class Worker:
             self._launching.release()
 
     def _launch(self) -> None:
-        begins()
+        process_begins()
         # known before it runs, for it says itself when it ends
         self._thread = thread = threading.Thread(target=self._run, name="toolpulse", daemon=True)
         try:
