@@ -1,63 +1,14 @@
 from __future__ import annotations
 
 import os
-import stat
 
 import pytest
 
 from toolpulse import Baseline
 from toolpulse._base import files
 from toolpulse._base.canonical import CanonicalError
-from toolpulse.errors import InputError, SchemaMismatch, SchemaMissing, SchemaUnsupported
+from toolpulse.errors import InputError, SchemaMissing, SchemaUnsupported
 from toolpulse.provenance import record_files
-
-SCHEMAS = [
-    ({}, {"schema": 1}, SchemaMissing),
-    ({"schema": 1}, {}, SchemaMissing),
-    ({}, {}, SchemaMissing),
-    ({"schema": True}, {"schema": 1}, SchemaMissing),
-    ({"schema": "1"}, {"schema": 1}, SchemaMissing),
-    ({"schema": 3}, {"schema": 3}, SchemaUnsupported),
-    ({"schema": 1}, {"schema": 3}, SchemaUnsupported),
-    ({"schema": 1}, {"schema": 2}, SchemaMismatch),
-    ([], {"schema": 1}, InputError),
-]
-
-
-@pytest.mark.parametrize(("one", "other", "error"), SCHEMAS)
-def test_schemas_are_checked_before_anything_is_compared(one, other, error):
-    """Two versions compared field by field look equal where a meaning changed: present, integer, supported, equal."""
-    fields = {"model": "m"}
-    left, right = ({**side, **fields} if isinstance(side, dict) else side for side in (one, other))
-    with pytest.raises(error) as caught:
-        record_files.check_schemas(left, right, (1, 2), "manifest")
-    assert type(caught.value) is error
-    assert "manifest" in str(caught.value)
-
-
-def test_fields_alone_do_not_show_two_versions():
-    """The naive way compares the fields it knows and finds nothing."""
-    one, other = {"schema": 1, "model": "m"}, {"schema": 2, "model": "m"}
-    assert all(one[name] == other[name] for name in ("model",))
-    with pytest.raises(SchemaMismatch):
-        record_files.check_schemas(one, other, (1, 2), "manifest")
-
-
-def test_both_sides_without_a_schema_are_told_apart():
-    """Two voids must not look equal, and the message says that both are void."""
-    with pytest.raises(SchemaMissing, match="on both sides"):
-        record_files.check_schemas({}, {}, 1, "manifest")
-    record_files.check_schemas({"schema": 1}, {"schema": 1}, 1, "manifest")
-
-
-def test_errors_of_a_schema_carry_the_versions():
-    """A program that migrates needs the numbers, not the sentence."""
-    with pytest.raises(SchemaUnsupported) as unsupported:
-        record_files.check_schema({"schema": 7}, (1, 2), "pin")
-    assert (unsupported.value.found, unsupported.value.supported) == (7, (1, 2))
-    with pytest.raises(SchemaMismatch) as unequal:
-        record_files.check_schemas({"schema": 1}, {"schema": 2}, (1, 2), "pin")
-    assert (unequal.value.one, unequal.value.other) == (1, 2)
 
 
 def test_a_file_is_sorted_and_reads_back(tmp_path):
@@ -110,16 +61,6 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         record_files.save(path, {"a": 2}, kind="pin")
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_a_replaced_file_keeps_its_permissions(tmp_path):
-    """A file that only its owner may read stays so."""
-    path = tmp_path / "a.json"
-    path.write_bytes(b"")
-    path.chmod(0o600)
-    files.replace(path, b"x")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert path.read_bytes() == b"x"
 
 
 def test_baselines_are_written_by_the_one_writer(tmp_path, monkeypatch):

@@ -7,9 +7,9 @@ from toolpulse.shape.budget import LEAST_WORK
 
 
 def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
-    """Lists of ten records of which no two are alike."""
+    """Lists of twenty records of which no two are alike."""
     records = [{f"k{n}x{field}": 1 for field in range(fields)} for n in range(count)]
-    return [records[start : start + 10] for start in range(0, count, 10)]
+    return [records[start : start + 20] for start in range(0, count, 20)]
 
 
 def test_distinct_shapes_are_work():

@@ -179,6 +179,7 @@ class TestBounds:
                 gc.enable()
             return count
 
+        calls(small)  # a type is looked up once a process
         calls(small)  # the first value of a type fills the table of types, whichever test made it
         assert calls(large) == calls(small) < 5_000
 
@@ -191,7 +192,6 @@ class TestBounds:
         assert {cut.limit for cut in seen.truncations} == {"nodes"}
 
     @pytest.mark.parametrize("name", Limits.__struct_fields__)
-    @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3", None])
     def test_a_bad_limit_is_named(self, name, value):
         """A limit that cannot hold fails where it is given."""
         with pytest.raises(ConfigurationError, match=f"limits.{name}"):

@@ -5,7 +5,6 @@ from foreign_traces import ATTRIBUTES, HASHES, INSTRUCTIONS, LANGFUSE, MESSAGES,
 from traces import GIVEN, SEARCH, write
 
 from toolpulse.provenance.gate import gate
-from toolpulse.provenance.generation import generation_fingerprint
 from toolpulse.provenance.readers import load_trace
 
 
@@ -22,22 +21,6 @@ def test_structures_are_read_as_text_and_as_structures(tmp_path, wrapped):
     assert found[0] == found[1]
     assert {name: found[0].fingerprint[name] for name in HASHES} == {name: NATIVE[name] for name in HASHES}
     assert isinstance(found[0].fingerprint["gen_ai.request.temperature"], float)
-
-
-def test_messages_are_put_together_by_number(tmp_path):
-    """As text, 10 comes before 2."""
-    said = [f"message {number}" for number in range(12)]
-    attributes = {"openinference.span.kind": "LLM"}
-    for number, text in sorted(enumerate(said), key=lambda pair: str(pair[0])):
-        attributes[f"llm.input_messages.{number}.message.role"] = "user"
-        attributes[f"llm.input_messages.{number}.message.content"] = text
-    expected = generation_fingerprint(**(GIVEN | {"system": None, "user": said, "tools": None}))
-    found = only(tmp_path, console(attributes))
-    assert found.fingerprint["fingerprint.text_hash"] == expected["fingerprint.text_hash"]
-    del attributes["llm.input_messages.7.message.role"], attributes["llm.input_messages.7.message.content"]
-    cut = only(tmp_path, console(attributes))
-    assert cut.remarks == ("truncated",)
-    assert "fingerprint.text_hash" not in cut.fingerprint
 
 
 def test_dropped_attributes_are_cut_content(tmp_path):
@@ -64,17 +47,6 @@ def test_definitions_by_name_only_vouch_for_nothing(tmp_path, definitions, cover
     assert (comparison.primary == "comparable") == (coverage == "full")
     if coverage != "full":
         assert [cause.reason for cause in comparison.causes] == ["tools_not_captured"]
-
-
-def test_a_stamped_span_in_an_export_is_taken_at_its_word(tmp_path):
-    """Set at the source, before samplers and limits, its fingerprint knows more than what was exported."""
-    found = only(tmp_path, otlp({"gen_ai.operation.name": "chat", **NATIVE}))
-    assert {name: found.fingerprint[name] for name in HASHES} == {name: NATIVE[name] for name in HASHES}
-    assert found.fingerprint["fingerprint.tools.coverage"] == "full"
-    bare = {name: value for name, value in NATIVE.items() if name != "fingerprint.tools.coverage"}
-    imported = only(tmp_path, otlp({"gen_ai.operation.name": "chat", **bare}))
-    assert imported.fingerprint["fingerprint.tools.coverage"] == "none", "an import counts by what it carries"
-    assert only(tmp_path, {"kind": "generation", **bare}).fingerprint["fingerprint.tools.coverage"] == "full"
 
 
 def test_older_spellings_are_read(tmp_path):
