@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import toolpulse.shape.text
-from toolpulse import Baseline, Limits, Monitor, shape_of
+from toolpulse import Baseline, Limits, Monitor
 from toolpulse.shape import Walker
 from toolpulse.shape.stream import StreamRecord
 from toolpulse.shape.text import MOST
@@ -65,48 +64,6 @@ def test_a_cut_does_not_depend_on_what_was_met_before(family):
         part.observe(value[len(value) // 2 :])
         assert part.observe(value, "auto") == first
     assert Walker().observe(value, "auto") == first
-
-
-def distinct(count: int, fields: int = 1) -> list[list[dict[str, int]]]:
-    """Lists of twenty records of which no two are alike."""
-    records = [{f"k{n}x{field}": 1 for field in range(fields)} for n in range(count)]
-    return [records[start : start + 20] for start in range(0, count, 20)]
-
-
-ORDINARY = '{"id":"doc_17","title":"Retry budgets, and how to spend them","score":0.25,"clicks":812,"parent":null},'
-
-
-def test_a_megabyte_of_ordinary_text_is_read():
-    """A tool that answers with a long page of records is looked at; it is what a text holds that makes it slow."""
-    long = "[" + ORDINARY * 10_000 + "1]"
-    assert len(long) > 1_000_000
-    seen = shape_of(long, unwrap="auto")
-    assert [cut.limit for cut in seen.truncations] == ["elements"]
-    assert seen.shape.kind == "array"
-    dense = "[" + "[]," * 200_000 + "1]"
-    assert [cut.limit for cut in shape_of(dense, unwrap="auto").truncations] == ["text"]
-
-
-def test_a_refused_text_leaves_room_for_a_short_one():
-    """A block that is too long to be read must not hide the short ones after it."""
-    dense, short = "[" + "[]," * 200_000 + "1]", '{"id":1}'
-    content = [{"type": "text", "text": text} for text in (dense, short)]
-    seen = shape_of({"content": content, "isError": False}, unwrap="auto")
-    assert seen.shape.text == '["unknown",{"id":"integer"}]'
-
-
-@pytest.mark.parametrize("number", ["1e300", "1.7976931348623157E+308", "1e289"])
-def test_great_numbers_are_read_by_the_parser_that_is_quick_with_them(number, monkeypatch):
-    """One parser takes 20 microseconds for each of them, so a text that is full of them goes to the other."""
-    used = []
-    quick = toolpulse.shape.text._decode_floats_apart
-    monkeypatch.setattr(toolpulse.shape.text, "_decode_floats_apart", lambda text: used.append(1) or quick(text))
-    text = "[" + f"{number}," * 2_000 + "1]"
-    assert shape_of(text, unwrap="auto").shape.text == '["number"]'
-    assert used
-    used.clear()
-    shape_of("[" + ORDINARY * 200 + "1]", unwrap="auto")
-    assert not used
 
 
 def test_databases_written_before_there_was_a_limit_of_text_load(tmp_path):
