@@ -192,6 +192,7 @@ class TestBounds:
         assert {cut.limit for cut in seen.truncations} == {"nodes"}
 
     @pytest.mark.parametrize("name", Limits.__struct_fields__)
+    @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3", None])
     def test_a_bad_limit_is_named(self, name, value):
         """A limit that cannot hold fails where it is given."""
         with pytest.raises(ConfigurationError, match=f"limits.{name}"):
